@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A candidate: source files in one language that claim to implement an operator.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace roofmark {
+
+// How a language's candidates are built and run.
+enum class Lane { kCpp, kCuda, kTriton, kTorch };
+std::string_view LaneName(Lane lane);  // "cpp" "cuda" "triton" "torch"
+Result<Lane> ParseLane(std::string_view name);
+
+enum class DeviceKind { kCpu, kCuda };
+std::string_view DeviceKindName(DeviceKind kind);
+Result<DeviceKind> ParseDeviceKind(std::string_view name);
+
+// Baselines (torch eager, torch.compile, vendor libraries) have adoption 0 by definition and are
+// exempt from the fallback rule.
+enum class Role { kCandidate, kBaseline };
+
+struct Candidate {
+  std::string name;
+  Lane lane = Lane::kCpp;
+  Role role = Role::kCandidate;
+  std::filesystem::path folder;                // holds every source
+  std::vector<std::filesystem::path> sources;  // relative to folder; the first holds the entry
+  std::string entry = "run";
+  std::vector<std::string> options;                  // compiler options
+  std::vector<std::filesystem::path> include_paths;  // relative to folder
+  std::string content_hash;                          // SHA-256 over names and bytes of the sources
+};
+
+}  // namespace roofmark

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator is a function with a contract. Everything here is data read from its card,
+// operators/<name>/operator.toml; suite/ reads cards and evaluates their expressions.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/dtype.h"
+#include "model/shape.h"
+
+namespace roofmark {
+
+// The part of a device that does a piece of work. Tensor engines are by operand type; special is
+// exp, rsqrt and the like.
+enum class Engine { kTensorBF16, kTensorF16, kTensorFp8, kTensorTf32, kVectorF32, kSpecial };
+inline constexpr size_t kEngineCount = 6;
+// "tensor_bf16" "tensor_f16" "tensor_fp8" "tensor_tf32" "vector_f32" "special".
+std::string_view EngineName(Engine engine);
+Result<Engine> ParseEngine(std::string_view name);
+
+// Warm operands are left in cache by their producer; cold ones are streamed from memory.
+enum class Residency { kCold, kWarm };
+
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<std::string> sizes;  // expressions over axes, derived axes and attributes
+  Residency residency = Residency::kCold;
+};
+
+// A derived axis: an expression, or a sum of `of` over the entries L of list axis `over`.
+struct Formula {
+  std::string name;
+  std::string expression;
+  std::string over;  // empty for a plain expression
+};
+
+struct WorkTerm {
+  Engine engine = Engine::kVectorF32;
+  std::string ops;  // arithmetic operations, an expression
+  std::string source;
+};
+
+enum class CompareKind { kNumeric, kExact, kCodes };
+
+// |got - want| <= rtol * |want| + atol_rms * rms(want) for every element, and
+// ||got - want|| <= rel_l2 * ||want|| for the whole output. kExact compares bits; kCodes allows
+// neighbouring fp8 codes for the fraction `code_slack` of the elements.
+struct Tolerance {
+  CompareKind kind = CompareKind::kNumeric;
+  double rtol = 0;
+  double atol_rms = 0;
+  double rel_l2 = 0;
+  double code_slack = 0;
+};
+
+// The formulas as the public benchmark released them, where ours differ.
+struct PublishedFormulas {
+  std::map<std::string, std::string> work;  // by released dtype key
+  std::string read;
+  std::string write;
+  std::string differs;  // why ours differs, one sentence; empty where they agree
+};
+
+struct Operator {
+  std::string name;
+  std::string summary;
+  std::string source;
+  double weight_published = 0;                     // normalised; 0 where there is none
+  std::vector<std::pair<std::string, bool>> axes;  // name, is a list; in card order
+  std::vector<Formula> derived;                    // in card order
+  std::vector<std::pair<std::string, double>> attributes;
+  std::vector<TensorSpec> inputs;
+  std::vector<TensorSpec> outputs;
+  std::vector<WorkTerm> work;
+  std::string read_bytes;
+  std::string write_bytes;
+  PublishedFormulas published;
+  std::map<std::string, Tolerance, std::less<>> tolerance;  // by output
+  std::vector<Shape> shapes;
+  std::filesystem::path folder;  // where reference.py is
+};
+
+}  // namespace roofmark
