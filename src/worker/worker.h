@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The judge's end of a worker process. A worker runs untrusted code (a candidate, or an operator's
+// reference) in a sandbox and is reached through one socket: JSON messages with file descriptors,
+// one reply for each request. Nothing that a worker says is believed without a check by the judge;
+// when it dies, hangs or talks rubbish, that is a Mishap with its outcome, and the judge goes on.
+//
+// Requests ("do") and their replies; every reply is {"ok": true, ...} or
+// {"ok": false, "outcome": "...", "reason": "..."}:
+//   hello                                        -> {"level": "...", "versions": {...}}
+//   map    {arena, access: "r"|"rw", bytes, tensors: [{name, dtype, sizes, offset}]} + 1 fd
+//   unmap  {arena}
+//   load   {path, lane, entry, contract: {inputs: [..], outputs: [..], axes: [..], attributes:
+//   [..]}} init   {shape: {axis: value}}                -> {"workspace_bytes": n} call   {in, out,
+//   workspace}                  one call, synchronised bell   {calls: [{in, out}], bell, workspace}
+//   CPU timing: serve calls one by one as the judge
+//                                                rings the doorbell page (worker/bell.h)
+//   batch  {calls: [{in, out}], workspace, flush_bytes, hold_ns, skip}  CUDA timing
+//                                                -> {"event_ns": [..], "host_ns": n, "meter":
+//                                                {...}}
+//   inputs   {arena, shape, seed, regime}        reference worker: fill an input arena
+//   expected {in, out, shape}                    reference worker: compute an output arena
+//   bye
+#pragma once
+
+#include <sys/types.h>
+
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "model/candidate.h"
+#include "model/verdict.h"
+
+namespace roofmark::worker {
+
+enum class WorkerKind { kReference, kNative, kPython };
+
+struct WorkerSpec {
+  WorkerKind kind = WorkerKind::kNative;
+  DeviceKind device = DeviceKind::kCpu;
+  // Mounted read-only at /candidate (or, for a reference, the operator's folder).
+  std::filesystem::path folder;
+  // Mounted writable at /scratch; emptied by its owner.
+  std::filesystem::path scratch;
+  uint64_t memory_bytes = uint64_t{8} << 30;  // address-space or cgroup limit
+  double start_timeout_s = 120;
+  std::vector<std::string> environment;  // "NAME=value", the only variables it sees besides PATH
+};
+
+// A worker that failed, as a verdict on what it ran.
+struct Mishap {
+  Outcome outcome = Outcome::kCrashed;
+  std::string reason;
+};
+template <typename T>
+using Answer = std::expected<T, Mishap>;
+
+class Worker {
+ public:
+  virtual ~Worker() = default;
+  // Sends one request with its descriptors. A dead worker is reported by Receive.
+  virtual Result<void> Send(const Json& request, std::span<const int> fds = {}) = 0;
+  // Waits for the reply. On timeout the worker and all its descendants are killed (kTimedOut); on
+  // death the signal decides (kCrashed, kOutOfMemory); {"ok": false} gives its outcome if that is
+  // one a worker may state (runtime_error, bad_interface, wrong_structure, out_of_memory), else
+  // kRuntimeError. Errors (not Mishaps) are faults of the machine.
+  virtual Result<Answer<Json>> Receive(double timeout_s) = 0;
+  virtual bool alive() const = 0;
+  virtual pid_t pid() const = 0;
+  // The end of what it wrote to stdout and stderr, for people.
+  virtual std::string Log() = 0;
+  // What the sandbox enforces here, e.g. "user+mount+pid+net namespaces, seccomp, rlimits".
+  virtual const std::string& level() const = 0;
+
+  Result<Answer<Json>> Ask(const Json& request, double timeout_s, std::span<const int> fds = {});
+};
+
+// Starts a worker in its sandbox and says hello. Errors: kDevice or kIo when the machine cannot.
+Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec);
+
+// Runs a compiler in the same sandbox: `folder` read-only at /candidate, `scratch` at /scratch,
+// the generated headers at /include. The answer's reason holds the compiler's last lines.
+struct SandboxedCommand {
+  std::vector<std::string> argv;
+  std::filesystem::path folder;
+  std::filesystem::path include;
+  std::filesystem::path scratch;
+  double timeout_s = 120;
+  uint64_t memory_bytes = uint64_t{8} << 30;
+};
+Result<Answer<std::string>> RunSandboxed(const SandboxedCommand& command);
+
+}  // namespace roofmark::worker
