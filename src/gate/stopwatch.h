@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How calls of a candidate are timed. The two device kinds differ in how a call is brought about
+// and in which clocks exist, but not in what is measured, so both fill the same BatchTimes and the
+// performance gate knows no device.
+//
+// Each timed call finds its operands outside the caches and the caches without dirty lines of
+// others. The published clock is `time_ns`: the CUPTI span from the first kernel's start to the last
+// one's end on a GPU, and the judge's own clock around the doorbell, less an empty ring, on a CPU.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/arena.h"
+#include "model/verdict.h"
+#include "worker/worker.h"
+
+namespace roofmark::gate {
+
+// One call: the arenas by the names under which the worker has mapped them, and the judge's view.
+struct TimedCall {
+  std::string in_name;
+  std::string out_name;
+  device::Arena* in = nullptr;
+  device::Arena* out = nullptr;
+};
+
+struct BatchTimes {
+  // One entry per call, in order; all in nanoseconds.
+  std::vector<double> time_ns;    // the published clock
+  std::vector<double> device_ns;  // CUPTI span; the worker's own clock on a CPU
+  std::vector<double> event_ns;   // stream events; task clock on a CPU (0 where not sampled)
+  // The judge's own clock: (batch with the calls - the same batch without them) / calls. Mean over
+  // the batch, with the half-width of its uncertainty; empty when this batch was not paired.
+  std::vector<double> host_ns;
+  // Device time (CPU: task time) by owner in nanoseconds, summed over the batch.
+  Shares owner_ns{};
+  std::vector<std::string> kernels;  // distinct, "owner  ns  name"
+  // Evidence that work ran outside its call's window; empty when there is none.
+  std::string unsynchronised;
+  // What this machine could not provide ("no CUPTI: published time is by events"); empty = all.
+  std::string level;
+};
+
+class Stopwatch {
+ public:
+  virtual ~Stopwatch() = default;
+  // Once per candidate worker, before its first batch on a workload.
+  virtual Result<worker::Answer<void>> Prepare(worker::Worker& worker) = 0;
+  // Times the calls in order. `workspace` is the mapped workspace arena's name, or empty.
+  // Outputs were poisoned by the caller; the caller checks them afterwards.
+  virtual Result<worker::Answer<BatchTimes>> Time(worker::Worker& worker,
+                                                  std::span<const TimedCall> calls,
+                                                  const std::string& workspace,
+                                                  double timeout_s) = 0;
+  // Whether the three clocks of a workload agree; on disagreement the text names the fault (side
+  // stream, work after return, tampered timer). Empty when they agree.
+  virtual std::string ClockFault(const Clocks& clocks) const = 0;
+};
+
+}  // namespace roofmark::gate
