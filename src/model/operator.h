@@ -34,11 +34,15 @@ struct TensorSpec {
   Residency residency = Residency::kCold;
 };
 
-// A derived axis: an expression, or a sum of `of` over the entries L of list axis `over`.
+// A derived axis: an expression, or the sum (or maximum) of one over the entries L of list axis
+// `over`, zipped with the entries M of list axis `with` where that is named.
+enum class Take { kSum, kMax };
 struct Formula {
   std::string name;
   std::string expression;
   std::string over;  // empty for a plain expression
+  std::string with;  // empty, or a list as long as `over`
+  Take take = Take::kSum;
 };
 
 struct WorkTerm {
