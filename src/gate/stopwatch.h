@@ -44,11 +44,22 @@ struct BatchTimes {
   std::string level;
 };
 
+// What the judge itself knows about where the candidate's code comes from.
+struct Provenance {
+  Lane lane = Lane::kCpp;
+  // SHA-256 of each cubin that the judge's own compilation produced: the one witness that the
+  // candidate cannot write. Empty for lanes that compile in their worker.
+  std::vector<std::string> own_code;
+  // The candidate's library or source file as its worker sees it, e.g. "/candidate/candidate.so".
+  std::string path;
+};
+
 class Stopwatch {
  public:
   virtual ~Stopwatch() = default;
-  // Once per candidate worker, before its first batch on a workload.
-  virtual Result<worker::Answer<void>> Prepare(worker::Worker& worker) = 0;
+  // Once per candidate worker, before its first batch.
+  virtual Result<worker::Answer<void>> Prepare(worker::Worker& worker,
+                                               const Provenance& provenance) = 0;
   // Times the calls in order. `workspace` is the mapped workspace arena's name, or empty.
   // Outputs were poisoned by the caller; the caller checks them afterwards.
   virtual Result<worker::Answer<BatchTimes>> Time(worker::Worker& worker,
