@@ -159,6 +159,16 @@ Json::Object& Json::object() {
   return std::get<Object>(value_);
 }
 
+Result<void> Json::AllowKeys(const std::vector<std::string_view>& allowed) const {
+  for (const auto& [key, value] : object()) {
+    if (std::ranges::find(allowed, key) == allowed.end()) {
+      return Fail(ErrorKind::kInput, fmt::format("key '{}' is unknown; known keys: {}", key,
+                                                 fmt::join(allowed, ", ")));
+    }
+  }
+  return {};
+}
+
 const Json* Json::Find(std::string_view key) const {
   if (!is_object()) return nullptr;
   const auto found = std::ranges::find(object(), key, &Member::first);

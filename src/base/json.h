@@ -71,6 +71,10 @@ class Json {
   Result<const Json*> ArrayAt(std::string_view key) const;
   Result<const Json*> ObjectAt(std::string_view key) const;
 
+  // An input error that names the first member outside `allowed`, and what is allowed.
+  // Requires: is_object().
+  Result<void> AllowKeys(const std::vector<std::string_view>& allowed) const;
+
   // Adds or replaces a member. Requires: is_object().
   Json& Set(std::string_view key, Json value);
   // Appends. Requires: is_array().
