@@ -48,6 +48,10 @@ class Arena {
   virtual int fd() const = 0;
   // Bytes that a worker must map: layout().bytes rounded up to the device's granularity.
   virtual int64_t mapped_bytes() const = 0;
+  // From now on no new writable mapping can be made from the handle; those that exist (the judge's,
+  // the reference worker's) stay. Where a device cannot enforce that (CUDA: access is set by the
+  // importer), the judge relies on Fingerprints, and the verdict's level says so.
+  virtual Result<void> Seal() = 0;
   // Payloads become kPoisonByte, guards kGuardByte. Done when it returns.
   virtual Result<void> Poison() = 0;
   // True when every guard byte is untouched.

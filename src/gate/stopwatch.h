@@ -4,8 +4,9 @@
 // performance gate knows no device.
 //
 // Each timed call finds its operands outside the caches and the caches without dirty lines of
-// others. The published clock is `time_ns`: the CUPTI span from the first kernel's start to the last
-// one's end on a GPU, and the judge's own clock around the doorbell, less an empty ring, on a CPU.
+// others. The published clock is `time_ns`: the CUPTI span from the first kernel's start to the
+// last one's end on a GPU, and the judge's own clock around the doorbell, less an empty ring, on a
+// CPU.
 #pragma once
 
 #include <span>

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "gate/dump.h"
+
+namespace roofmark::gate {
+namespace {
+
+std::string IndexText(const Tensor& tensor, int64_t flat) {
+  std::vector<int64_t> index(tensor.sizes.size());
+  for (size_t i = tensor.sizes.size(); i-- > 0;) {
+    index[i] = flat % tensor.sizes[i];
+    flat /= tensor.sizes[i];
+  }
+  return fmt::format("{}[{}]", tensor.name, fmt::join(index, ", "));
+}
+
+// The outcome that a comparison means, or nothing when it is within the tolerance.
+std::optional<std::pair<Outcome, std::string>> FaultOf(const device::Comparison& found,
+                                                       const Tensor& tensor) {
+  if (found.within && found.poisoned == 0 && found.non_finite == 0) return std::nullopt;
+  if (found.poisoned > 0) {
+    return std::pair(Outcome::kNotWritten,
+                     fmt::format("{} of {} elements of {} were never written", found.poisoned,
+                                 found.elements, tensor.name));
+  }
+  if (found.non_finite > 0) {
+    return std::pair(Outcome::kNonFinite,
+                     fmt::format("{} of {} elements of {} are NaN or infinite, first {}",
+                                 found.non_finite, found.elements, tensor.name,
+                                 IndexText(tensor, std::max<int64_t>(found.first_wrong, 0))));
+  }
+  if (found.wrong > 0) {
+    return std::pair(
+        Outcome::kWrongOutput,
+        fmt::format("{} of {} elements outside the tolerance (worst {:.3g} times it, relative L2 "
+                    "{:.3g}); first {}: got {:.6g}, want {:.6g}",
+                    found.wrong, found.elements, found.max_ratio, found.rel_l2,
+                    IndexText(tensor, found.first_wrong), found.got, found.want));
+  }
+  return std::pair(Outcome::kWrongOutput,
+                   fmt::format("relative L2 error {:.3g} of {} is over the tolerance, though each "
+                               "element is within its own",
+                               found.rel_l2, tensor.name));
+}
+
+}  // namespace
+
+Result<void> PrepareSlot(Contestant& contestant, size_t slot) {
+  return contestant.output(slot).Poison();
+}
+
+Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,
+                         SeenOutputs* seen) {
+  if (!TRY(contestant.output(slot).GuardsIntact())) {
+    contestant.Refuse(gate, Outcome::kOutOfBounds,
+                      "bytes before or after the outputs were overwritten");
+    return false;
+  }
+  if (!TRY(session.Intact(slot))) {
+    contestant.Refuse(gate, Outcome::kInputMutated, "inputs changed during the call");
+    return false;
+  }
+  if (!seen->insert(TRY(contestant.output(slot).Fingerprints())).second) {
+    // A buffer that is still all poison repeats too; CheckValues names that better.
+    TRY(session.Expect(slot));
+    const bool values_right = TRY(CheckValues(session, contestant, slot, gate, {}));
+    if (!values_right && contestant.verdict.outcome == Outcome::kNotWritten) return false;
+    contestant.Refuse(gate, Outcome::kStaleOutput,
+                      "the output repeats that of an earlier call with other inputs");
+    return false;
+  }
+  return true;
+}
+
+Result<bool> CheckValues(Session& session, Contestant& contestant, size_t slot, Gate gate,
+                         const CheckOptions& options) {
+  const Operator& op = *session.workload().op;
+  for (size_t place = 0; place < session.workload().outputs.size(); ++place) {
+    const Tensor& tensor = session.workload().outputs[place];
+    const auto tolerance = op.tolerance.find(tensor.name);
+    CHECK(tolerance != op.tolerance.end());  // the card reader refuses cards without it
+    const device::Comparison found = TRY_IN(
+        session.device().Compare(contestant.output(slot), session.want(), place, tolerance->second),
+        "comparing " + session.workload().Id());
+    contestant.verdict.max_error = std::max(contestant.verdict.max_error, found.max_ratio);
+    const auto fault = FaultOf(found, tensor);
+    if (!fault) continue;
+    std::string reason = fault->second;
+    if (!options.dump_dir.empty()) {
+      reason += "; tensors in " + TRY(DumpSlot(session, contestant, slot, options.dump_dir));
+    }
+    contestant.Refuse(gate, fault->first, std::move(reason));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is looked at after a call, in the order in which a fault explains the next: guards, inputs,
+// repeated answers, then the values.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gate/contestant.h"
+#include "gate/session.h"
+
+namespace roofmark::gate {
+
+struct CheckOptions {
+  std::filesystem::path dump_dir;  // where a failed check leaves its tensors; empty = nowhere
+};
+
+// Outputs that a contestant has returned for other inputs, to recognise a repeated answer.
+using SeenOutputs = std::set<std::vector<uint64_t>>;
+
+// Poisons the contestant's output of this slot.
+Result<void> PrepareSlot(Contestant& contestant, size_t slot);
+
+// Guards, inputs and repeated answers. False (with the verdict written) when one of them is bad.
+Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,
+                         SeenOutputs* seen);
+// Compares all outputs with session.want(), which must hold this slot's expected outputs.
+Result<bool> CheckValues(Session& session, Contestant& contestant, size_t slot, Gate gate,
+                         const CheckOptions& options);
+
+}  // namespace roofmark::gate

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/contestant.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/hash.h"
+#include "candidate/build.h"
+
+namespace roofmark::gate {
+namespace {
+
+// JIT compilation and autotuning belong to init; a torch.compile of a large graph takes a minute.
+constexpr double kInitTimeoutS = 300;
+constexpr double kCompileTimeoutS = 180;
+// A call does at most seconds of work on any published shape; ten times that is a hang.
+constexpr double kCallTimeoutS = 30;
+
+constexpr const char* kWorkspace = "workspace";
+
+bool IsNative(Lane lane) {
+  return lane == Lane::kCpp || lane == Lane::kCuda;
+}
+
+std::string InName(size_t slot) {
+  return fmt::format("in{}", slot);
+}
+std::string OutName(size_t slot) {
+  return fmt::format("out{}", slot);
+}
+
+Result<void> CopyFile(const fs::path& from, const fs::path& to) {
+  return WriteFile(to, TRY(ReadFile(from)));
+}
+
+}  // namespace
+
+Json ContractOf(const Operator& op) {
+  Json::Array inputs;
+  Json::Array outputs;
+  Json::Array axes;
+  Json::Array attributes;
+  for (const TensorSpec& tensor : op.inputs) inputs.emplace_back(tensor.name);
+  for (const TensorSpec& tensor : op.outputs) outputs.emplace_back(tensor.name);
+  for (const auto& [name, is_list] : op.axes) {
+    if (!is_list) axes.emplace_back(name);
+  }
+  for (const Formula& formula : op.derived) axes.emplace_back(formula.name);
+  for (const auto& [name, value] : op.attributes) attributes.emplace_back(name);
+  return Json::MakeObject()
+      .Set("operator", op.name)
+      .Set("inputs", std::move(inputs))
+      .Set("outputs", std::move(outputs))
+      .Set("axes", std::move(axes))
+      .Set("attributes", std::move(attributes));
+}
+
+Result<std::unique_ptr<Contestant>> Contestant::Make(Candidate candidate, const Operator& op,
+                                                     const device::DeviceInfo& device) {
+  TempDir stage = TRY(TempDir::Make("roofmark-candidate"));
+  std::unique_ptr<Contestant> contestant(
+      new Contestant(std::move(candidate), op, device, std::move(stage)));
+  TRY(contestant->CopySources());
+  return contestant;
+}
+
+// Only the candidate's own files are staged, so that its worker sees no sibling and no history.
+Result<void> Contestant::CopySources() {
+  for (const char* folder : {"src", "include/roofmark", "build", "scratch", "run"}) {
+    std::error_code error;
+    fs::create_directories(stage_.path() / folder, error);
+    if (error) return Fail(ErrorKind::kIo, stage_.path().string() + ": " + error.message());
+  }
+  for (const fs::path& source : candidate_.sources) {
+    TRY(CopyFile(candidate_.folder / source, stage_.path() / "src" / source));
+    TRY(CopyFile(candidate_.folder / source, stage_.path() / "run" / source));
+  }
+  for (const fs::path& include : candidate_.include_paths) {
+    std::error_code error;
+    fs::copy(candidate_.folder / include, stage_.path() / "src" / include,
+             fs::copy_options::recursive, error);
+    if (error) return Fail(ErrorKind::kIo, include.string() + ": " + error.message());
+  }
+  TRY(WriteFile(stage_.path() / "include/roofmark/abi.h", candidate::AbiHeader()));
+  return WriteFile(stage_.path() / "include/roofmark" / (op_.name + ".h"),
+                   candidate::ContractHeader(op_));
+}
+
+Result<void> Contestant::Compile() {
+  provenance_.lane = candidate_.lane;
+  const bool needs_gpu = candidate_.lane == Lane::kCuda || candidate_.lane == Lane::kTriton;
+  const bool needs_cpu = candidate_.lane == Lane::kCpp;
+  if ((needs_gpu && device_.kind == DeviceKind::kCpu) ||
+      (needs_cpu && device_.kind == DeviceKind::kCuda)) {
+    compile_outcome_ = Outcome::kUnsupported;
+    compile_reason_ = fmt::format("lane {} does not run on device {}", LaneName(candidate_.lane),
+                                  DeviceKindName(device_.kind));
+    return {};
+  }
+  if (IsNative(candidate_.lane)) return CompileNative();
+  // Python lanes compile in their worker, in init; here only the file's place is known.
+  provenance_.path = "/candidate/" + candidate_.sources.front().string();
+  return {};
+}
+
+Result<void> Contestant::CompileNative() {
+  const candidate::BuildPlan plan =
+      TRY(candidate::PlanBuild(candidate_, "/candidate", "/include", "/scratch", device_.arch));
+  const worker::Answer<std::string> answer =
+      TRY(worker::RunSandboxed({.argv = plan.command,
+                                .folder = stage_.path() / "src",
+                                .include = stage_.path() / "include",
+                                .scratch = stage_.path() / "build",
+                                .timeout_s = kCompileTimeoutS}));
+  if (!answer) {
+    const bool late = answer.error().outcome == Outcome::kTimedOut;
+    compile_outcome_ = late ? Outcome::kCompileTimeout : Outcome::kCompileError;
+    compile_reason_ = answer.error().reason;
+    return {};
+  }
+  return KeepProduct(plan.library, plan.device_code);
+}
+
+// Moves what the compiler made out of its scratch folder, so that the candidate cannot rewrite it.
+Result<void> Contestant::KeepProduct(const fs::path& library, const fs::path& device_code) {
+  const auto outside = [&](const fs::path& inside) {
+    return stage_.path() / "build" / inside.lexically_relative("/scratch");
+  };
+  const fs::path built = outside(library);
+  if (!fs::exists(built)) {
+    compile_outcome_ = Outcome::kCompileError;
+    compile_reason_ = "the compiler succeeded but made no library";
+    return {};
+  }
+  const std::optional<std::string> vendor = TRY(candidate::VendorSymbol(built));
+  if (vendor) {
+    compile_outcome_ = Outcome::kVendorLibrary;
+    compile_reason_ = "links against a vendor library: " + *vendor;
+    return {};
+  }
+  TRY(CopyFile(built, stage_.path() / "run" / library.filename()));
+  provenance_.path = "/candidate/" + library.filename().string();
+  if (device_code.empty()) return {};
+  for (const fs::path& kept : TRY(ListFolder(outside(device_code)))) {
+    if (kept.extension() == ".cubin") {
+      provenance_.own_code.push_back(Sha256Hex(TRY(ReadFile(kept))));
+    }
+  }
+  return {};
+}
+
+bool Contestant::StartVerdict(const Workload& workload) {
+  verdict = Verdict{.operator_name = op_.name,
+                    .shape = workload.shape.id,
+                    .phase = workload.shape.phase,
+                    .candidate = candidate_.name,
+                    .candidate_hash = candidate_.content_hash,
+                    .lane = candidate_.lane,
+                    .role = candidate_.role,
+                    .device = device_.name};
+  gate_ = Gate::kCompile;
+  if (compile_outcome_ != Outcome::kNotRun) {
+    Refuse(Gate::kCompile, compile_outcome_, compile_reason_);
+  }
+  return !decided();
+}
+
+void Contestant::Refuse(Gate gate, Outcome outcome, std::string reason) {
+  verdict.gate = gate;
+  verdict.outcome = outcome;
+  verdict.reason = std::move(reason);
+  if (worker_ != nullptr) verdict.level = worker_->level();
+}
+
+Result<bool> Contestant::Judge(worker::Mishap mishap) {
+  std::string reason = std::move(mishap.reason);
+  if (const std::string log = worker_->Log(); !log.empty()) reason += "\n" + log;
+  Refuse(gate_, mishap.outcome, std::move(reason));
+  if (!worker_->alive()) {
+    worker_.reset();
+    mapped_.clear();
+  }
+  return false;
+}
+
+Result<bool> Contestant::Ask(const Json& request, double timeout_s, Json* reply,
+                             std::span<const int> fds) {
+  worker::Answer<Json> answer = TRY(worker_->Ask(request, timeout_s, fds));
+  if (!answer) return Judge(std::move(answer.error()));
+  if (reply != nullptr) *reply = std::move(*answer);
+  return true;
+}
+
+Result<bool> Contestant::StartWorker() {
+  prepared_ = false;
+  mapped_.clear();
+  worker::WorkerSpec spec{
+      .kind = IsNative(candidate_.lane) ? worker::WorkerKind::kNative : worker::WorkerKind::kPython,
+      .device = device_.kind,
+      .folder = stage_.path() / "run",
+      .scratch = stage_.path() / "scratch"};
+  worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
+  return Ask(Json::MakeObject()
+                 .Set("do", "load")
+                 .Set("path", provenance_.path)
+                 .Set("lane", LaneName(candidate_.lane))
+                 .Set("entry", candidate_.entry)
+                 .Set("contract", ContractOf(op_)),
+             kInitTimeoutS);
+}
+
+Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& device,
+                                    const std::vector<const device::Arena*>& inputs) {
+  outputs_.clear();
+  for (size_t slot = 0; slot < inputs.size(); ++slot) {
+    outputs_.push_back(TRY(device.MakeArena(device::LayOut(workload.outputs))));
+    const std::array<int, 1> in_fd = {inputs[slot]->fd()};
+    const std::array<int, 1> out_fd = {outputs_[slot]->fd()};
+    mapped_.push_back(InName(slot));
+    if (!TRY(Ask(MapRequest(InName(slot), *inputs[slot], MapAccess::kRead), kCallTimeoutS, nullptr,
+                 in_fd))) {
+      return false;
+    }
+    mapped_.push_back(OutName(slot));
+    if (!TRY(Ask(MapRequest(OutName(slot), *outputs_[slot], MapAccess::kReadWrite), kCallTimeoutS,
+                 nullptr, out_fd))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
+                               const std::vector<const device::Arena*>& inputs) {
+  gate_ = Gate::kCompile;
+  if (worker_ == nullptr && !TRY(StartWorker())) return false;
+  gate_ = Gate::kCorrectness;
+  if (!TRY(LendArenas(workload, device, inputs))) return false;
+  Json reply;
+  if (!TRY(Ask(Json::MakeObject().Set("do", "init").Set("shape", AxesToJson(workload.axes)),
+               kInitTimeoutS, &reply))) {
+    return false;
+  }
+  const Json* bytes = reply.Find("workspace_bytes");
+  if (bytes == nullptr || !bytes->is_int() || bytes->as_int() <= 0) return true;
+  if (bytes->as_int() > device.info().memory_bytes / 2) {
+    Refuse(gate_, Outcome::kOutOfMemory,
+           fmt::format("workspace_bytes asks for {} bytes", bytes->as_int()));
+    return false;
+  }
+  const Tensor bytes_tensor{.name = kWorkspace, .dtype = DType::kU8, .sizes = {bytes->as_int()}};
+  workspace_ = TRY(device.MakeArena(device::LayOut({&bytes_tensor, 1})));
+  TRY(workspace_->Poison());
+  const std::array<int, 1> fds = {workspace_->fd()};
+  mapped_.emplace_back(kWorkspace);
+  return Ask(MapRequest(kWorkspace, *workspace_, MapAccess::kReadWrite), kCallTimeoutS, nullptr,
+             fds);
+}
+
+Result<void> Contestant::End() {
+  if (worker_ != nullptr) {
+    for (const std::string& name : mapped_) {
+      const worker::Answer<Json> answer = TRY(
+          worker_->Ask(Json::MakeObject().Set("do", "unmap").Set("arena", name), kCallTimeoutS));
+      if (!answer) {
+        worker_.reset();  // its verdict stands; the next workload gets a fresh worker
+        break;
+      }
+    }
+  }
+  mapped_.clear();
+  outputs_.clear();
+  workspace_.reset();
+  return {};
+}
+
+Result<bool> Contestant::Call(size_t slot) {
+  gate_ = Gate::kCorrectness;
+  return Ask(Json::MakeObject()
+                 .Set("do", "call")
+                 .Set("in", InName(slot))
+                 .Set("out", OutName(slot))
+                 .Set("workspace", workspace_ ? kWorkspace : ""),
+             kCallTimeoutS);
+}
+
+Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
+                              const std::vector<device::Arena*>& inputs, BatchTimes* times) {
+  gate_ = Gate::kPerformance;
+  if (!prepared_) {
+    worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
+    if (!ready) return Judge(std::move(ready.error()));
+    prepared_ = true;
+  }
+  std::vector<TimedCall> calls;
+  for (const size_t slot : slots) {
+    calls.push_back({.in_name = InName(slot),
+                     .out_name = OutName(slot),
+                     .in = inputs[slot],
+                     .out = outputs_[slot].get()});
+  }
+  worker::Answer<BatchTimes> answer =
+      TRY(stopwatch.Time(*worker_, calls, workspace_ ? kWorkspace : "", kCallTimeoutS * 2));
+  if (!answer) return Judge(std::move(answer.error()));
+  *times = std::move(*answer);
+  return true;
+}
+
+}  // namespace roofmark::gate

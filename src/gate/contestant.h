@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A candidate under judgement: its compiled form, its worker, its output arenas and the verdict
+// that is being written on the current workload. Several contestants can be judged side by side on
+// the same inputs, which shares the reference's work and interleaves their timings; each has a
+// process, outputs and a scratch folder of its own and sees nothing of the others.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "device/device.h"
+#include "gate/reference.h"
+#include "gate/stopwatch.h"
+#include "model/candidate.h"
+#include "model/verdict.h"
+#include "model/workload.h"
+#include "worker/worker.h"
+
+namespace roofmark::gate {
+
+class Contestant {
+ public:
+  static Result<std::unique_ptr<Contestant>> Make(Candidate candidate, const Operator& op,
+                                                  const device::DeviceInfo& device);
+
+  // The compile gate: builds native lanes in the sandbox and keeps hashes of their cubins. A
+  // refusal is kept and becomes the verdict on each workload. Errors are the machine's (no
+  // compiler).
+  Result<void> Compile();
+
+  // Starts a new verdict. False when the compile gate already decided it.
+  bool StartVerdict(const Workload& workload);
+  // Makes sure that a worker lives and has the candidate loaded, lends it the inputs read-only and
+  // `slots` output arenas, and calls init. False when the candidate failed on the way.
+  Result<bool> Begin(const Workload& workload, device::Device& device,
+                     const std::vector<const device::Arena*>& inputs);
+  // Takes the arenas back; the worker stays for the next workload if it lives.
+  Result<void> End();
+
+  // One synchronised, untimed call on a slot. False when the candidate failed.
+  Result<bool> Call(size_t slot);
+  // Times one call per slot in the given order. False when the candidate failed.
+  Result<bool> Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
+                    const std::vector<device::Arena*>& inputs, BatchTimes* times);
+
+  // Ends the verdict with an outcome.
+  void Refuse(Gate gate, Outcome outcome, std::string reason);
+  bool decided() const { return verdict.outcome != Outcome::kNotRun; }
+
+  device::Arena& output(size_t slot) { return *outputs_[slot]; }
+  const Candidate& candidate() const { return candidate_; }
+
+  Verdict verdict;
+
+ private:
+  Contestant(Candidate candidate, const Operator& op, const device::DeviceInfo& device,
+             TempDir stage)
+      : candidate_(std::move(candidate)), op_(op), device_(device), stage_(std::move(stage)) {}
+
+  Result<void> CopySources();
+  Result<void> CompileNative();
+  Result<void> KeepProduct(const std::filesystem::path& library,
+                           const std::filesystem::path& device_code);
+  Result<bool> StartWorker();
+  Result<bool> LendArenas(const Workload& workload, device::Device& device,
+                          const std::vector<const device::Arena*>& inputs);
+  // Asks the worker; a mishap becomes the verdict at the current gate, and false comes back.
+  Result<bool> Ask(const Json& request, double timeout_s, Json* reply = nullptr,
+                   std::span<const int> fds = {});
+  Result<bool> Judge(worker::Mishap mishap);
+
+  Candidate candidate_;
+  const Operator& op_;
+  device::DeviceInfo device_;
+  TempDir stage_;  // src/ as given, include/, build/ and scratch/ writable, run/ read-only
+  Provenance provenance_;
+  Gate gate_ = Gate::kCompile;
+  Outcome compile_outcome_ = Outcome::kNotRun;
+  std::string compile_reason_;
+  std::unique_ptr<worker::Worker> worker_;
+  bool prepared_ = false;
+  std::vector<std::unique_ptr<device::Arena>> outputs_;
+  std::unique_ptr<device::Arena> workspace_;
+  std::vector<std::string> mapped_;
+};
+
+// The contract that a worker needs to call a candidate: names in the order of the argument struct.
+Json ContractOf(const Operator& op);
+
+}  // namespace roofmark::gate

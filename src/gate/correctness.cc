@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/correctness.h"
+
+#include <map>
+#include <string>
+
+#include "gate/check.h"
+
+namespace roofmark::gate {
+namespace {
+
+// The first regime comes twice: a cached answer is wrong by then, whatever its key.
+std::vector<std::string> Regimes(Effort effort) {
+  if (effort == Effort::kQuick) return {"typical", "heavy_tail"};
+  return {"typical", "heavy_tail", "offset", "typical"};
+}
+
+}  // namespace
+
+Result<void> RunCorrectness(Session& session, std::vector<Contestant*> contestants,
+                            const JudgeOptions& options) {
+  std::map<const Contestant*, SeenOutputs> seen;
+  size_t trial = 0;
+  for (const std::string& regime : Regimes(options.effort)) {
+    const size_t slot = trial++ % session.slots();
+    TRY(session.Refill(slot, regime));
+    // Candidates run before the expected outputs exist anywhere.
+    std::vector<Contestant*> ran;
+    for (Contestant* contestant : contestants) {
+      TRY(PrepareSlot(*contestant, slot));
+      if (!TRY(contestant->Call(slot))) continue;
+      if (TRY(CheckSafety(session, *contestant, slot, Gate::kCorrectness, &seen[contestant]))) {
+        ran.push_back(contestant);
+      }
+    }
+    if (ran.empty()) return {};
+    TRY(session.Expect(slot));
+    contestants.clear();
+    for (Contestant* contestant : ran) {
+      if (TRY(CheckValues(session, *contestant, slot, Gate::kCorrectness,
+                          {.dump_dir = options.dump_dir}))) {
+        contestants.push_back(contestant);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three gates in order of cost: compile, correctness, performance. The first that refuses ends
+// the workload for that contestant; the others go on. Every contestant gets exactly one verdict per
+// workload, and nothing unmeasured counts as passed.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device/device.h"
+#include "gate/contestant.h"
+#include "gate/reference.h"
+#include "gate/stopwatch.h"
+#include "model/verdict.h"
+#include "model/workload.h"
+
+namespace roofmark::gate {
+
+enum class Effort { kQuick, kFull };
+
+struct JudgeOptions {
+  Gate last_gate = Gate::kPerformance;
+  Effort effort = Effort::kFull;
+  // Least adoption of a candidate (baselines are exempt).
+  double require_adoption = 0.95;
+  std::filesystem::path dump_dir;  // empty = no dumps
+};
+
+// SOL time of a workload on the device and what it is against; 0 where no ceilings are known.
+struct Sol {
+  double ns = 0;
+  std::string against;  // "datasheet" or "measured"
+};
+
+struct Bench {
+  device::Device& device;
+  Reference& reference;
+  Stopwatch& stopwatch;
+};
+
+// Judges all contestants on one workload. Errors are the machine's or the operator's.
+Result<std::vector<Verdict>> JudgeWorkload(const Workload& workload, const Sol& sol,
+                                           const std::vector<Contestant*>& contestants,
+                                           const Bench& bench, const JudgeOptions& options);
+
+}  // namespace roofmark::gate

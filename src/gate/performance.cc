@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/performance.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+
+#include "base/hash.h"
+#include "gate/check.h"
+#include "gate/timing.h"
+
+namespace roofmark::gate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void Shuffle(auto* items, Random* random) {
+  for (size_t i = items->size(); i > 1; --i) std::swap((*items)[i - 1], (*items)[random->Below(i)]);
+}
+
+struct Round {
+  std::vector<size_t> order;   // of slots
+  std::vector<size_t> chosen;  // slots whose calls are compared in full; secret
+};
+
+// Choices come from the system's generator: a candidate that could guess them would only have to be
+// right there.
+Round DrawRound(size_t slots, Random* random) {
+  Round round;
+  round.order.resize(slots);
+  std::iota(round.order.begin(), round.order.end(), size_t{0});
+  Shuffle(&round.order, random);
+  round.chosen = round.order;
+  Shuffle(&round.chosen, random);
+  round.chosen.resize(std::min<size_t>(slots, kFullChecks / 2));
+  return round;
+}
+
+enum class Record { kWarmUp, kSamples };
+
+// One contestant's batch: poison, timed calls, safety checks of every slot. False when it failed.
+Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& round, Record record,
+                      const Bench& bench, Timing* timing) {
+  for (const size_t slot : round.order) TRY(PrepareSlot(contestant, slot));
+  BatchTimes times;
+  const Clock::time_point begin = Clock::now();
+  if (!TRY(contestant.Time(bench.stopwatch, round.order, session.inputs(), &times))) return false;
+  timing->spent_s += std::chrono::duration<double>(Clock::now() - begin).count();
+  for (const size_t slot : round.order) {
+    if (!TRY(CheckSafety(session, contestant, slot, Gate::kPerformance, &timing->seen)))
+      return false;
+  }
+  if (record == Record::kSamples) timing->Add(times);
+  return true;
+}
+
+// Compares the chosen calls of all contestants that are still in.
+Result<void> CheckChosen(Session& session, const std::vector<Contestant*>& contestants,
+                         const Round& round, const JudgeOptions& options,
+                         std::map<Contestant*, Timing>* timings) {
+  for (const size_t slot : round.chosen) {
+    TRY(session.Expect(slot));
+    for (Contestant* contestant : contestants) {
+      if (contestant->decided()) continue;
+      if (TRY(CheckValues(session, *contestant, slot, Gate::kPerformance,
+                          {.dump_dir = options.dump_dir}))) {
+        ++(*timings)[contestant].checked_in_full;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contestant*> contestants,
+                            const Bench& bench, const JudgeOptions& options) {
+  const TimingPlan plan = PlanFor(options.effort);
+  Random random(static_cast<uint64_t>(RandomSeed()));
+  std::map<Contestant*, Timing> timings;
+  for (Record record = Record::kWarmUp; !contestants.empty(); record = Record::kSamples) {
+    for (size_t slot = 0; slot < session.slots(); ++slot) TRY(session.Refill(slot, "typical"));
+    const Round round = DrawRound(session.slots(), &random);
+    Shuffle(&contestants, &random);
+    for (Contestant* contestant : contestants) {
+      TRY(RunBatch(session, *contestant, round, record, bench, &timings[contestant]));
+    }
+    std::erase_if(contestants, [](const Contestant* contestant) { return contestant->decided(); });
+    if (record == Record::kWarmUp) {
+      for (auto& [contestant, timing] : timings) timing.spent_s = 0;
+      continue;
+    }
+    // The outputs of the timed calls are still there: nothing ran since.
+    TRY(CheckChosen(session, contestants, round, options, &timings));
+    for (Contestant* contestant : contestants) {
+      if (!contestant->decided() && Enough(timings[contestant], plan)) {
+        Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
+      }
+    }
+    std::erase_if(contestants, [](const Contestant* contestant) { return contestant->decided(); });
+  }
+  return {};
+}
+
+}  // namespace roofmark::gate

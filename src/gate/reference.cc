@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/reference.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace roofmark::gate {
+namespace {
+
+// Published attention shapes take a GPU well under a minute; a 2-core CPU only sees small tiers.
+constexpr double kReferenceTimeoutS = 300;
+
+}  // namespace
+
+Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess access) {
+  Json tensors = Json::MakeArray();
+  for (const device::TensorPlace& place : arena.layout().places) {
+    tensors.Push(
+        Json::MakeObject()
+            .Set("name", place.tensor.name)
+            .Set("dtype", DTypeName(place.tensor.dtype))
+            .Set("sizes", Json::Array(place.tensor.sizes.begin(), place.tensor.sizes.end()))
+            .Set("offset", place.offset));
+  }
+  return Json::MakeObject()
+      .Set("do", "map")
+      .Set("arena", name)
+      .Set("access", access == MapAccess::kRead ? "r" : "rw")
+      .Set("bytes", arena.mapped_bytes())
+      .Set("tensors", std::move(tensors));
+}
+
+Result<Reference> Reference::Start(const Operator& op, DeviceKind device) {
+  TempDir scratch = TRY(TempDir::Make("roofmark-reference"));
+  worker::WorkerSpec spec{.kind = worker::WorkerKind::kReference,
+                          .device = device,
+                          .folder = op.folder,
+                          .scratch = scratch.path()};
+  std::unique_ptr<worker::Worker> worker =
+      TRY_IN(worker::StartWorker(spec), "starting the reference worker of " + op.name);
+  Reference reference(op.name, std::move(scratch), std::move(worker));
+  TRY(reference.Ask(Json::MakeObject().Set("do", "load").Set("path", "/candidate/reference.py")));
+  return reference;
+}
+
+Result<void> Reference::Ask(const Json& request, std::span<const int> fds) {
+  const worker::Answer<Json> answer = TRY(worker_->Ask(request, kReferenceTimeoutS, fds));
+  if (answer) return {};
+  const ErrorKind kind = answer.error().outcome == Outcome::kTimedOut      ? ErrorKind::kTimeout
+                         : answer.error().outcome == Outcome::kOutOfMemory ? ErrorKind::kDevice
+                                                                           : ErrorKind::kInput;
+  return Fail(kind,
+              fmt::format("reference of {}: '{}' failed: {}\n{}", name_,
+                          request.Find("do")->as_string(), answer.error().reason, worker_->Log()));
+}
+
+Result<void> Reference::Map(const std::string& name, const device::Arena& arena) {
+  const std::array<int, 1> fds = {arena.fd()};
+  return Ask(MapRequest(name, arena, MapAccess::kReadWrite), fds);
+}
+
+Result<void> Reference::Unmap(const std::string& name) {
+  return Ask(Json::MakeObject().Set("do", "unmap").Set("arena", name));
+}
+
+Result<void> Reference::Inputs(const std::string& arena, const Workload& workload, int64_t seed,
+                               const std::string& regime) {
+  return Ask(Json::MakeObject()
+                 .Set("do", "inputs")
+                 .Set("arena", arena)
+                 .Set("shape", AxesToJson(workload.axes))
+                 .Set("seed", seed)
+                 .Set("regime", regime));
+}
+
+Result<void> Reference::Expected(const std::string& in, const std::string& out,
+                                 const Workload& workload) {
+  return Ask(Json::MakeObject()
+                 .Set("do", "expected")
+                 .Set("in", in)
+                 .Set("out", out)
+                 .Set("shape", AxesToJson(workload.axes)));
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The judge's handle on an operator's reference: a warm, sandboxed worker that draws inputs and
+// computes expected outputs in memory that candidates never map. A reference that fails is an error
+// of the operator or the machine (kInput, kDevice, kTimeout), never a verdict on a candidate.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "device/arena.h"
+#include "model/workload.h"
+#include "worker/worker.h"
+
+namespace roofmark::gate {
+
+class Reference {
+ public:
+  static Result<Reference> Start(const Operator& op, DeviceKind device);
+
+  Result<void> Map(const std::string& name, const device::Arena& arena);
+  Result<void> Unmap(const std::string& name);
+  // Fills the mapped arena with fresh values drawn from (seed, regime).
+  Result<void> Inputs(const std::string& arena, const Workload& workload, int64_t seed,
+                      const std::string& regime);
+  // Computes the outputs for what lies in `in` now.
+  Result<void> Expected(const std::string& in, const std::string& out, const Workload& workload);
+
+  const std::string& level() const { return worker_->level(); }
+
+ private:
+  Reference(std::string name, TempDir scratch, std::unique_ptr<worker::Worker> worker)
+      : name_(std::move(name)), scratch_(std::move(scratch)), worker_(std::move(worker)) {}
+  Result<void> Ask(const Json& request, std::span<const int> fds = {});
+
+  std::string name_;
+  TempDir scratch_;
+  std::unique_ptr<worker::Worker> worker_;
+};
+
+// The request that maps an arena into any worker; the arena's descriptor goes with it.
+enum class MapAccess { kRead, kReadWrite };
+Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess access);
+
+}  // namespace roofmark::gate

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+namespace roofmark::gate {
+namespace {
+
+constexpr size_t kMinSlots = 3;
+constexpr size_t kMaxSlots = 16;
+// What the reference and the candidates need beside the arenas (their own temporaries).
+constexpr double kUsableMemory = 0.45;
+
+std::string SlotName(size_t slot) {
+  return fmt::format("in{}", slot);
+}
+
+int64_t BytesOf(const std::vector<Tensor>& tensors) {
+  return device::LayOut(tensors).bytes;
+}
+
+}  // namespace
+
+size_t SlotCount(const Workload& workload, const device::DeviceInfo& device, size_t contestants) {
+  const auto in = static_cast<double>(BytesOf(workload.inputs));
+  const auto out = static_cast<double>(BytesOf(workload.outputs));
+  const double usable = kUsableMemory * static_cast<double>(device.memory_bytes) - out;
+  const auto fits =
+      static_cast<size_t>(std::max(0.0, usable / (in + out * static_cast<double>(contestants))));
+  const auto rotation =
+      static_cast<size_t>(2 * static_cast<double>(device.cache_bytes) / (in + out)) + 2;
+  const size_t wanted = std::clamp(rotation, kMinSlots, kMaxSlots);
+  const size_t slots = std::min(wanted, fits);
+  return slots >= 2 ? slots : 0;
+}
+
+Result<std::unique_ptr<Session>> Session::Open(const Workload& workload, device::Device& device,
+                                               Reference& reference, size_t contestants) {
+  std::unique_ptr<Session> session(new Session(workload, device, reference));
+  const size_t slots = SlotCount(workload, device.info(), contestants);
+  if (slots == 0) {
+    const auto bytes = static_cast<double>(BytesOf(workload.inputs) + BytesOf(workload.outputs));
+    return Fail(
+        ErrorKind::kDevice,
+        fmt::format("{}: {} of inputs and outputs do not fit twice in the {} of {}", workload.Id(),
+                    HumanBytes(bytes), HumanBytes(static_cast<double>(device.info().memory_bytes)),
+                    device.info().name));
+  }
+  for (size_t slot = 0; slot < slots; ++slot) {
+    std::unique_ptr<device::Arena> arena = TRY(device.MakeArena(device::LayOut(workload.inputs)));
+    TRY(arena->Poison());
+    TRY(reference.Map(SlotName(slot), *arena));
+    TRY(arena->Seal());
+    session->inputs_.push_back(std::move(arena));
+  }
+  session->fingerprints_.resize(slots);
+  session->want_ = TRY(device.MakeArena(device::LayOut(workload.outputs)));
+  TRY(reference.Map("want", *session->want_));
+  return session;
+}
+
+Result<void> Session::Close() {
+  for (size_t slot = 0; slot < inputs_.size(); ++slot) TRY(reference_.Unmap(SlotName(slot)));
+  return reference_.Unmap("want");
+}
+
+std::vector<device::Arena*> Session::inputs() {
+  std::vector<device::Arena*> arenas;
+  for (const auto& arena : inputs_) arenas.push_back(arena.get());
+  return arenas;
+}
+
+std::vector<const device::Arena*> Session::inputs() const {
+  std::vector<const device::Arena*> arenas;
+  for (const auto& arena : inputs_) arenas.push_back(arena.get());
+  return arenas;
+}
+
+Result<void> Session::Refill(size_t slot, const std::string& regime) {
+  TRY(reference_.Inputs(SlotName(slot), workload_, RandomSeed(), regime));
+  fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());
+  return {};
+}
+
+Result<bool> Session::Intact(size_t slot) {
+  if (!TRY(inputs_[slot]->GuardsIntact())) return false;
+  return TRY(inputs_[slot]->Fingerprints()) == fingerprints_[slot];
+}
+
+Result<void> Session::Expect(size_t slot) {
+  TRY(want_->Poison());
+  TRY(reference_.Expected(SlotName(slot), "want", workload_));
+  if (!TRY(want_->GuardsIntact())) {
+    return Fail(ErrorKind::kInput, workload_.Id() + ": the reference wrote outside its outputs");
+  }
+  return {};
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/timing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace roofmark::gate {
+namespace {
+
+// SOL is a lower bound of what the contract needs, so a time under it means that a clock, a
+// formula or a ceiling is wrong. Measured ceilings carry noise of their own, datasheet peaks round.
+double LightSlack(const Sol& sol) {
+  return sol.against == "measured" ? 1.10 : 1.02;
+}
+
+Interval AttainmentOf(const Interval& time, double sol_ns) {
+  return {.median = sol_ns / time.median, .low = sol_ns / time.high, .high = sol_ns / time.low};
+}
+
+Interval OrZero(const std::vector<double>& samples) {
+  return samples.empty() ? Interval{} : MedianInterval(samples);
+}
+
+Shares SharesOf(const Shares& owner_ns) {
+  double total = 0;
+  for (const double ns : owner_ns) total += ns;
+  Shares shares{};
+  for (size_t i = 0; i < shares.size() && total > 0; ++i) shares[i] = owner_ns[i] / total;
+  return shares;
+}
+
+std::string FallbackReason(const Verdict& verdict, double required) {
+  std::string reason = fmt::format("adoption {:.1f} % is under the required {:.1f} %; ran: ",
+                                   100 * Adoption(*verdict.shares), 100 * required);
+  const size_t shown = std::min<size_t>(verdict.kernels.size(), 4);
+  for (size_t i = 0; i < shown; ++i) reason += (i > 0 ? "; " : "") + verdict.kernels[i];
+  return reason;
+}
+
+// The first fault in the order in which one explains the next.
+std::pair<Outcome, std::string> FaultOf(const Timing& timing, const Sol& sol,
+                                        const Stopwatch& stopwatch, const JudgeOptions& options,
+                                        const Verdict& verdict) {
+  if (!timing.unsynchronised.empty()) return {Outcome::kUnsynchronised, timing.unsynchronised};
+  if (std::string fault = stopwatch.ClockFault(*verdict.clocks); !fault.empty()) {
+    return {Outcome::kClocksDisagree, std::move(fault)};
+  }
+  if (verdict.role == Role::kCandidate && Adoption(*verdict.shares) < options.require_adoption) {
+    return {Outcome::kFallback, FallbackReason(verdict, options.require_adoption)};
+  }
+  if (verdict.attainment && verdict.attainment->median > LightSlack(sol)) {
+    return {Outcome::kFasterThanLight,
+            fmt::format("{} is under the speed of light of {} ({} ceilings): a clock, a formula or "
+                        "a ceiling is wrong",
+                        HumanTime(verdict.time_ns->median), HumanTime(sol.ns), sol.against)};
+  }
+  if (verdict.time_ns->RelativeWidth() > kUnstableWidth) {
+    return {Outcome::kUnstable,
+            fmt::format("after {} samples the median is known to {:.1f} % only ({} to {})",
+                        timing.time_ns.size(), 100 * verdict.time_ns->RelativeWidth(),
+                        HumanTime(verdict.time_ns->low), HumanTime(verdict.time_ns->high))};
+  }
+  return {Outcome::kPassed, ""};
+}
+
+void Append(const std::vector<double>& from, std::vector<double>* to) {
+  to->insert(to->end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+void Timing::Add(const BatchTimes& times) {
+  Append(times.time_ns, &time_ns);
+  Append(times.device_ns, &device_ns);
+  Append(times.event_ns, &event_ns);
+  Append(times.host_ns, &host_ns);
+  for (size_t i = 0; i < owner_ns.size(); ++i) owner_ns[i] += times.owner_ns[i];
+  if (!times.kernels.empty()) kernels = times.kernels;
+  if (unsynchronised.empty()) unsynchronised = times.unsynchronised;
+  if (level.empty()) level = times.level;
+}
+
+TimingPlan PlanFor(Effort effort) {
+  if (effort == Effort::kQuick) {
+    return {.min_samples = 16, .max_samples = 64, .target_width = 0.05, .budget_s = 1};
+  }
+  return {.min_samples = 32, .max_samples = 256, .target_width = 0.02, .budget_s = 3};
+}
+
+bool Enough(const Timing& timing, const TimingPlan& plan) {
+  if (timing.checked_in_full < kFullChecks) return false;
+  const size_t samples = timing.time_ns.size();
+  if (samples >= plan.max_samples || timing.spent_s >= plan.budget_s) return true;
+  return samples >= plan.min_samples &&
+         MedianInterval(timing.time_ns).RelativeWidth() <= plan.target_width;
+}
+
+void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
+              const JudgeOptions& options, Contestant* contestant) {
+  Verdict& verdict = contestant->verdict;
+  verdict.samples_ns = timing.time_ns;
+  verdict.time_ns = MedianInterval(timing.time_ns);
+  verdict.clocks = Clocks{.device = OrZero(timing.device_ns),
+                          .event = OrZero(timing.event_ns),
+                          .host = OrZero(timing.host_ns)};
+  verdict.shares = SharesOf(timing.owner_ns);
+  verdict.kernels = timing.kernels;
+  if (sol.ns > 0) {
+    verdict.attainment = AttainmentOf(*verdict.time_ns, sol.ns);
+    verdict.attainment_against = sol.against;
+  }
+  auto [outcome, reason] = FaultOf(timing, sol, stopwatch, options, verdict);
+  contestant->Refuse(Gate::kPerformance, outcome, std::move(reason));
+  if (!timing.level.empty()) verdict.level += "; " + timing.level;
+}
+
+}  // namespace roofmark::gate

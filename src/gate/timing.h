@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samples of one contestant on one workload, and what they amount to.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "gate/check.h"
+#include "gate/judge.h"
+#include "gate/stopwatch.h"
+#include "model/verdict.h"
+
+namespace roofmark::gate {
+
+struct Timing {
+  std::vector<double> time_ns;
+  std::vector<double> device_ns;
+  std::vector<double> event_ns;
+  std::vector<double> host_ns;
+  Shares owner_ns{};
+  std::vector<std::string> kernels;
+  std::string unsynchronised;
+  std::string level;
+  int checked_in_full = 0;
+  double spent_s = 0;
+  SeenOutputs seen;
+
+  void Add(const BatchTimes& times);
+};
+
+struct TimingPlan {
+  size_t min_samples = 0;
+  size_t max_samples = 0;
+  double target_width = 0;  // relative width of the median's 95 % interval at which sampling ends
+  double budget_s = 0;      // of timed batches per contestant
+};
+TimingPlan PlanFor(Effort effort);
+
+// True when sampling can end: enough samples and full checks, and a narrow interval or no budget.
+bool Enough(const Timing& timing, const TimingPlan& plan);
+
+// Relative width above which a result is called unstable instead of published as a number.
+inline constexpr double kUnstableWidth = 0.10;
+// At least this many timed calls are compared in full.
+inline constexpr int kFullChecks = 8;
+
+// Writes times, clocks, shares, attainment and the outcome into the contestant's verdict.
+void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
+              const JudgeOptions& options, Contestant* contestant);
+
+}  // namespace roofmark::gate
