@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each verb was asked to do, as plain data. command_line.cc fills these from argv and is the
+// only file that knows the command-line library.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace roofmark::cli {
+
+namespace fs = std::filesystem;
+
+enum class Format { kText, kJson };
+
+struct MineArgs {
+  std::vector<fs::path> profiles;  // files, folders, or manifests (.csv)
+  fs::path out;                    // aggregate to write; empty = none
+  bool unknown = false;            // list what no rule claims
+  Format format = Format::kText;
+};
+
+struct SuiteArgs {
+  std::string action;  // "list", "show", "build"
+  std::string name;    // operator to show, or aggregate to build from
+  fs::path out;        // suite weights to write
+  Format format = Format::kText;
+};
+
+// Which workloads a verb works on.
+struct Selection {
+  std::vector<std::string> operators;  // empty = all
+  std::vector<std::string> shapes;     // ids; empty = all of the tier
+  std::string tier;                    // empty = the verb's default
+  fs::path suite;                      // weights made by `suite build`; empty = published weights
+};
+
+struct RooflineArgs {
+  Selection selection;
+  std::string device;
+  bool published = false;  // from the released W and Q
+  bool measured = false;   // against measured ceilings
+  Format format = Format::kText;
+};
+
+struct CalibrateArgs {
+  std::string device;  // "cpu" or "cuda"
+  fs::path out;        // device card to write; empty = print
+  Format format = Format::kText;
+};
+
+struct PackArgs {
+  std::string op;
+  std::string lane;
+  fs::path out;
+  fs::path check;  // a bundle to check instead of writing one
+};
+
+struct JudgeArgs {
+  std::vector<fs::path> candidates;
+  Selection selection;
+  std::string device = "cpu";
+  std::string card;  // device card, by name or path; empty = found by the device's name
+  std::string gate = "performance";
+  bool quick = false;
+  fs::path dump;
+  fs::path store = "roofmark.db";
+  double require_adoption = 0.95;
+  Format format = Format::kText;
+};
+
+struct ScoreArgs {
+  Selection selection;
+  std::string device;
+  fs::path store = "roofmark.db";
+  std::string kind = "roofmark";  // or "published"
+  Format format = Format::kText;
+};
+
+struct ReportArgs {
+  Selection selection;
+  std::string device;
+  fs::path store = "roofmark.db";
+  fs::path aggregate;  // mined totals to show; empty = none
+  fs::path out = "report.html";
+  std::string card;
+};
+
+struct OptimizeArgs {
+  std::string op = "rms_norm";
+  fs::path incumbent;
+  std::string shape;
+  double budget_s = 60;
+  double error_rate = 0.05;
+  fs::path out;  // where the promoted kernel and the audit trail go
+  fs::path store = "roofmark.db";
+  Format format = Format::kText;
+};
+
+struct DoctorArgs {
+  Format format = Format::kText;
+};
+
+using Args = std::variant<MineArgs, SuiteArgs, RooflineArgs, CalibrateArgs, PackArgs, JudgeArgs,
+                          ScoreArgs, ReportArgs, OptimizeArgs, DoctorArgs>;
+
+// What the command line means, or an exit code where it was answered already (--help, --version: 0;
+// a mistake, explained on stderr: 2).
+std::variant<Args, int> ParseCommandLine(int argc, char** argv);
+
+// The verbs. Each prints its own output and returns the exit code: 0 done (and passed), 1 judged
+// and not passed. Errors end in exit code 3 (2 for kUsage).
+Result<int> Mine(const MineArgs& args);
+Result<int> Suite(const SuiteArgs& args);
+Result<int> Roofline(const RooflineArgs& args);
+Result<int> Calibrate(const CalibrateArgs& args);
+Result<int> Pack(const PackArgs& args);
+Result<int> Judge(const JudgeArgs& args);
+Result<int> Score(const ScoreArgs& args);
+Result<int> Report(const ReportArgs& args);
+Result<int> Optimize(const OptimizeArgs& args);
+Result<int> Doctor(const DoctorArgs& args);
+
+}  // namespace roofmark::cli

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only user of CLI11. Each verb is one function that declares its flags over its argument
+// struct; help texts carry an example each.
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+
+#include "cli/args.h"
+
+namespace roofmark::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "Roofmark tells whether a GPU kernel is ready for production.\n\n"
+    "It mines profiles into weighted workloads, judges a candidate in three gates (compile,\n"
+    "correctness, performance), scores it against the hardware's speed of light, and proves "
+    "whether\n"
+    "the kernel is the candidate's own.\n\n"
+    "  roofmark mine examples/profiles -o fleet.json      profiles -> weighted aggregate\n"
+    "  roofmark suite build fleet.json -o suite.json      aggregate -> workload weights\n"
+    "  roofmark judge my_kernel.cu --operator rms_norm --device cuda\n"
+    "  roofmark report -o report.html\n";
+
+// The parsed arguments of whichever verb was chosen.
+using Chosen = std::optional<Args>;
+
+template <typename T>
+CLI::App* AddVerb(CLI::App* app, Chosen* chosen, const std::shared_ptr<T>& args, const char* name,
+                  const char* about, const char* example) {
+  CLI::App* verb = app->add_subcommand(name, about);
+  verb->footer(std::string("Example:\n  ") + example);
+  verb->callback([chosen, args] { *chosen = *args; });
+  return verb;
+}
+
+void AddJson(CLI::App* verb, Format* format) {
+  verb->add_flag_callback(
+      "--json", [format] { *format = Format::kJson; }, "one JSON object a line");
+}
+
+void AddSelection(CLI::App* verb, Selection* selection) {
+  verb->add_option("--operator", selection->operators, "operators, by name (default: all)")
+      ->delimiter(',');
+  verb->add_option("--shape", selection->shapes, "shapes, by id (default: all of the tier)")
+      ->delimiter(',');
+  verb->add_option("--tier", selection->tier, "published, corrected, small or all");
+  verb->add_option("--suite", selection->suite, "weights written by `suite build`");
+}
+
+void AddMine(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<MineArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "mine", "read GPU profiles into a mergeable aggregate",
+              "roofmark mine examples/profiles -o fleet.json");
+  verb->add_option("profiles", args->profiles,
+                   "profiles (.json, .json.gz), folders, or a manifest (.csv)")
+      ->required();
+  verb->add_option("-o,--out", args->out, "aggregate to write");
+  verb->add_flag("--unknown", args->unknown, "list the kernels that no rule claims, largest first");
+  AddJson(verb, &args->format);
+}
+
+void AddSuite(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<SuiteArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "suite", "build weights from an aggregate; list or show operators",
+              "roofmark suite build fleet.json -o suite.json");
+  verb->add_option("action", args->action, "list, show or build")
+      ->required()
+      ->check(CLI::IsMember({"list", "show", "build"}));
+  verb->add_option("name", args->name, "operator to show, or aggregate to build from");
+  verb->add_option("-o,--out", args->out, "suite to write");
+  AddJson(verb, &args->format);
+}
+
+void AddRoofline(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<RooflineArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "roofline", "speed-of-light time of each workload on a device",
+              "roofmark roofline --operator rms_norm --device H200");
+  AddSelection(verb, &args->selection);
+  verb->add_option("--device", args->device, "device card, by name or path")->required();
+  verb->add_flag("--published", args->published, "use the released W and Q instead of ours");
+  verb->add_flag("--measured", args->measured,
+                 "against measured ceilings instead of datasheet peaks");
+  AddJson(verb, &args->format);
+}
+
+void AddCalibrate(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<CalibrateArgs>();
+  CLI::App* verb = AddVerb(app, chosen, args, "calibrate", "measure a device's ceilings",
+                           "roofmark calibrate --device cpu -o this-cpu.toml");
+  verb->add_option("--device", args->device, "cpu or cuda")
+      ->required()
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("-o,--out", args->out, "device card to write");
+  AddJson(verb, &args->format);
+}
+
+void AddPack(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<PackArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "pack", "write the sealed bundle of one operator and lane",
+              "roofmark pack --operator rms_norm --lane cuda -o bundle/");
+  verb->add_option("--operator", args->op, "operator");
+  verb->add_option("--lane", args->lane, "cpp, cuda, triton or torch");
+  verb->add_option("-o,--out", args->out, "folder to write");
+  verb->add_option("--check", args->check, "prove that nothing hidden is in this bundle");
+}
+
+void AddJudge(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<JudgeArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "judge", "run a candidate through the three gates",
+              "roofmark judge candidates/rms_norm/rms_norm.cc --operator rms_norm --quick");
+  verb->add_option("candidates", args->candidates, "files, or folders with candidate.toml")
+      ->required();
+  AddSelection(verb, &args->selection);
+  verb->add_option("--device", args->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--card", args->card, "device card for attainment, by name or path");
+  verb->add_option("--gate", args->gate, "last gate to run")
+      ->check(CLI::IsMember({"compile", "correctness", "performance"}));
+  verb->add_flag("--quick", args->quick, "three telling shapes, fewer samples");
+  verb->add_option("--dump", args->dump, "leave the tensors of failed checks here (safetensors)");
+  verb->add_option("--store", args->store, "SQLite store");
+  verb->add_option("--require-adoption", args->require_adoption, "least adoption of a candidate")
+      ->check(CLI::Range(0.0, 1.0));
+  AddJson(verb, &args->format);
+}
+
+void AddScore(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<ScoreArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "score", "per-operator and aggregate scores from the store",
+              "roofmark score --kind published");
+  AddSelection(verb, &args->selection);
+  verb->add_option("--device", args->device, "device name as judged (default: the only one)");
+  verb->add_option("--store", args->store, "SQLite store");
+  verb->add_option("--kind", args->kind, "which score")
+      ->check(CLI::IsMember({"roofmark", "published"}));
+  AddJson(verb, &args->format);
+}
+
+void AddReport(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<ReportArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "report", "one page with plots (.html), or .md or .json",
+              "roofmark report -o report.html");
+  AddSelection(verb, &args->selection);
+  verb->add_option("--device", args->device, "device name as judged (default: the only one)");
+  verb->add_option("--store", args->store, "SQLite store");
+  verb->add_option("--aggregate", args->aggregate, "aggregate written by `mine`, for its totals");
+  verb->add_option("--card", args->card, "device card whose roof is drawn");
+  verb->add_option("-o,--out", args->out, "file to write; the extension decides the form");
+}
+
+void AddOptimize(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<OptimizeArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "optimize", "improve a kernel; promote only on a paired test",
+              "roofmark optimize candidates/rms_norm/rms_norm_naive.cc --operator rms_norm");
+  verb->add_option("incumbent", args->incumbent, "the kernel to improve")->required();
+  verb->add_option("--operator", args->op, "its operator");
+  verb->add_option("--shape", args->shape,
+                   "shape to optimise for (default: the heaviest small one)");
+  verb->add_option("--budget", args->budget_s, "seconds")->check(CLI::PositiveNumber);
+  verb->add_option("--error-rate", args->error_rate, "probability of a wrong promotion")
+      ->check(CLI::Range(0.0001, 0.5));
+  verb->add_option("-o,--out", args->out, "folder for the promoted kernel and the audit trail");
+  verb->add_option("--store", args->store, "SQLite store");
+  AddJson(verb, &args->format);
+}
+
+void AddDoctor(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<DoctorArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "doctor",
+              "what this machine can do, and how to get what is missing", "roofmark doctor");
+  AddJson(verb, &args->format);
+}
+
+}  // namespace
+
+std::variant<Args, int> ParseCommandLine(int argc, char** argv) {
+  Chosen chosen;
+  CLI::App app(kAbout, "roofmark");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "roofmark 0.1.0");
+  for (const auto add : {AddMine, AddSuite, AddRoofline, AddCalibrate, AddPack, AddJudge, AddScore,
+                         AddReport, AddOptimize, AddDoctor}) {
+    add(&app, &chosen);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return *chosen;
+}
+
+}  // namespace roofmark::cli

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "gate/contestant.h"
+#include "gate/cpu_stopwatch.h"
+#include "gate/cuda_stopwatch.h"
+#include "roofline/device_card.h"
+#include "roofline/roofline.h"
+
+namespace roofmark::pipeline {
+namespace {
+
+struct Field {
+  std::vector<std::unique_ptr<gate::Contestant>> owned;
+  std::vector<gate::Contestant*> all;
+};
+
+Result<Field> Assemble(const Operator& op, const std::vector<Candidate>& candidates,
+                       const device::DeviceInfo& device) {
+  Field field;
+  for (const Candidate& candidate : candidates) {
+    std::unique_ptr<gate::Contestant> contestant =
+        TRY_IN(gate::Contestant::Make(candidate, op, device), candidate.name);
+    TRY_IN(contestant->Compile(), "compiling " + candidate.name);
+    field.all.push_back(contestant.get());
+    field.owned.push_back(std::move(contestant));
+  }
+  return field;
+}
+
+// A workload that this machine cannot hold is not the candidates' fault, and must not end the run.
+std::vector<Verdict> Unsupported(const Workload& workload, const Field& field,
+                                 const std::string& reason) {
+  std::vector<Verdict> verdicts;
+  for (gate::Contestant* contestant : field.all) {
+    if (contestant->StartVerdict(workload)) {
+      contestant->Refuse(Gate::kCorrectness, Outcome::kUnsupported, reason);
+    }
+    verdicts.push_back(contestant->verdict);
+  }
+  return verdicts;
+}
+
+Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
+                              const std::vector<Candidate>& candidates, const Machine& machine,
+                              const gate::JudgeOptions& options, const VerdictSink& sink,
+                              size_t* done, size_t total) {
+  const Operator& op = *workloads.front()->op;
+  const Field field = TRY(Assemble(op, candidates, machine.device->info()));
+  gate::Reference reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
+  const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
+  for (const Workload* workload : workloads) {
+    Result<std::vector<Verdict>> verdicts =
+        gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
+    if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
+      verdicts = Unsupported(*workload, field, verdicts.error().message());
+      // What failed may have left the reference worker in any state.
+      reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
+    }
+    ++*done;
+    for (const Verdict& verdict : TRY_IN(std::move(verdicts), workload->Id())) {
+      TRY(sink(verdict, *done, total));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Machine> OpenMachine(DeviceKind kind, const std::string& card) {
+  Machine machine;
+  machine.device = TRY(kind == DeviceKind::kCpu ? device::OpenCpu() : device::OpenCuda());
+  machine.stopwatch = TRY(kind == DeviceKind::kCpu ? gate::MakeCpuStopwatch(*machine.device)
+                                                   : gate::MakeCudaStopwatch(*machine.device));
+  if (!card.empty()) {
+    machine.card = TRY(roofline::FindDeviceCard(card));
+  } else if (auto found = roofline::FindDeviceCard(machine.device->info().name); found) {
+    machine.card = std::move(*found);
+  }
+  return machine;
+}
+
+gate::Sol SolOf(const Workload& workload, const Machine& machine) {
+  if (!machine.card) return {};
+  const DeviceCard& card = *machine.card;
+  const bool datasheet = card.datasheet.present;
+  if (!datasheet && !card.measured.present) return {};
+  const roofline::SolTime sol = roofline::ComputeSol(
+      workload, card,
+      datasheet ? roofline::CeilingKind::kDatasheet : roofline::CeilingKind::kMeasured,
+      roofline::LaunchFloor::kWithout);
+  return {.ns = sol.sol_ns, .against = datasheet ? "datasheet" : "measured"};
+}
+
+Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<Entry>& entries,
+                      const Machine& machine, const gate::JudgeOptions& options,
+                      const VerdictSink& sink) {
+  std::vector<std::string> operators;  // in order of appearance
+  for (const Entry& entry : entries) {
+    if (std::ranges::find(operators, entry.operator_name) == operators.end()) {
+      operators.push_back(entry.operator_name);
+    }
+  }
+  std::map<std::string, std::vector<const Workload*>> by_operator;
+  size_t total = 0;
+  for (const Workload& workload : workloads) {
+    if (std::ranges::find(operators, workload.op->name) == operators.end()) continue;
+    by_operator[workload.op->name].push_back(&workload);
+    ++total;
+  }
+  size_t done = 0;
+  for (const std::string& name : operators) {
+    if (by_operator[name].empty()) {
+      return Fail(ErrorKind::kInput, "no workload of operator " + name + " is selected");
+    }
+    std::vector<Candidate> candidates;
+    for (const Entry& entry : entries) {
+      if (entry.operator_name == name) candidates.push_back(entry.candidate);
+    }
+    TRY(EvaluateOperator(by_operator[name], candidates, machine, options, sink, &done, total));
+  }
+  return {};
+}
+
+Result<std::vector<Verdict>> EvaluatePair(const Workload& workload,
+                                          const std::vector<Candidate>& candidates,
+                                          const Machine& machine,
+                                          const gate::JudgeOptions& options) {
+  const Field field = TRY(Assemble(*workload.op, candidates, machine.device->info()));
+  gate::Reference reference =
+      TRY(gate::Reference::Start(*workload.op, machine.device->info().kind));
+  const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
+  return gate::JudgeWorkload(workload, SolOf(workload, machine), field.all, bench, options);
+}
+
+}  // namespace roofmark::pipeline
