@@ -69,6 +69,7 @@ struct JudgeArgs {
   fs::path dump;
   fs::path store = "roofmark.db";
   double require_adoption = 0.95;
+  double timeout_s = 20;
   Format format = Format::kText;
 };
 

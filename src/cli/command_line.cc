@@ -123,6 +123,8 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
   verb->add_flag("--quick", args->quick, "three telling shapes, fewer samples");
   verb->add_option("--dump", args->dump, "leave the tensors of failed checks here (safetensors)");
   verb->add_option("--store", args->store, "SQLite store");
+  verb->add_option("--timeout", args->timeout_s, "seconds that one call may take")
+      ->check(CLI::PositiveNumber);
   verb->add_option("--require-adoption", args->require_adoption, "least adoption of a candidate")
       ->check(CLI::Range(0.0, 1.0));
   AddJson(verb, &args->format);

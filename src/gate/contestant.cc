@@ -14,8 +14,8 @@ namespace {
 // JIT compilation and autotuning belong to init; a torch.compile of a large graph takes a minute.
 constexpr double kInitTimeoutS = 300;
 constexpr double kCompileTimeoutS = 180;
-// A call does at most seconds of work on any published shape; ten times that is a hang.
-constexpr double kCallTimeoutS = 30;
+// Mapping and unmapping, which run no code of the candidate.
+constexpr double kMapTimeoutS = 30;
 
 constexpr const char* kWorkspace = "workspace";
 
@@ -218,12 +218,12 @@ Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& de
     const std::array<int, 1> in_fd = {inputs[slot]->fd()};
     const std::array<int, 1> out_fd = {outputs_[slot]->fd()};
     mapped_.push_back(InName(slot));
-    if (!TRY(Ask(MapRequest(InName(slot), *inputs[slot], MapAccess::kRead), kCallTimeoutS, nullptr,
+    if (!TRY(Ask(MapRequest(InName(slot), *inputs[slot], MapAccess::kRead), kMapTimeoutS, nullptr,
                  in_fd))) {
       return false;
     }
     mapped_.push_back(OutName(slot));
-    if (!TRY(Ask(MapRequest(OutName(slot), *outputs_[slot], MapAccess::kReadWrite), kCallTimeoutS,
+    if (!TRY(Ask(MapRequest(OutName(slot), *outputs_[slot], MapAccess::kReadWrite), kMapTimeoutS,
                  nullptr, out_fd))) {
       return false;
     }
@@ -232,7 +232,9 @@ Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& de
 }
 
 Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
-                               const std::vector<const device::Arena*>& inputs) {
+                               const std::vector<const device::Arena*>& inputs,
+                               double call_timeout_s) {
+  call_timeout_s_ = call_timeout_s;
   gate_ = Gate::kCompile;
   if (worker_ == nullptr && !TRY(StartWorker())) return false;
   gate_ = Gate::kCorrectness;
@@ -254,15 +256,15 @@ Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
   TRY(workspace_->Poison());
   const std::array<int, 1> fds = {workspace_->fd()};
   mapped_.emplace_back(kWorkspace);
-  return Ask(MapRequest(kWorkspace, *workspace_, MapAccess::kReadWrite), kCallTimeoutS, nullptr,
+  return Ask(MapRequest(kWorkspace, *workspace_, MapAccess::kReadWrite), kMapTimeoutS, nullptr,
              fds);
 }
 
 Result<void> Contestant::End() {
   if (worker_ != nullptr) {
     for (const std::string& name : mapped_) {
-      const worker::Answer<Json> answer = TRY(
-          worker_->Ask(Json::MakeObject().Set("do", "unmap").Set("arena", name), kCallTimeoutS));
+      const worker::Answer<Json> answer =
+          TRY(worker_->Ask(Json::MakeObject().Set("do", "unmap").Set("arena", name), kMapTimeoutS));
       if (!answer) {
         worker_.reset();  // its verdict stands; the next workload gets a fresh worker
         break;
@@ -282,7 +284,7 @@ Result<bool> Contestant::Call(size_t slot) {
                  .Set("in", InName(slot))
                  .Set("out", OutName(slot))
                  .Set("workspace", workspace_ ? kWorkspace : ""),
-             kCallTimeoutS);
+             call_timeout_s_);
 }
 
 Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
@@ -301,7 +303,8 @@ Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& s
                      .out = outputs_[slot].get()});
   }
   worker::Answer<BatchTimes> answer =
-      TRY(stopwatch.Time(*worker_, calls, workspace_ ? kWorkspace : "", kCallTimeoutS * 2));
+      TRY(stopwatch.Time(*worker_, calls, workspace_ ? kWorkspace : "",
+                         call_timeout_s_ * static_cast<double>(slots.size())));
   if (!answer) return Judge(std::move(answer.error()));
   *times = std::move(*answer);
   return true;

@@ -36,8 +36,9 @@ class Contestant {
   bool StartVerdict(const Workload& workload);
   // Makes sure that a worker lives and has the candidate loaded, lends it the inputs read-only and
   // `slots` output arenas, and calls init. False when the candidate failed on the way.
+  // `call_timeout_s` limits each later call.
   Result<bool> Begin(const Workload& workload, device::Device& device,
-                     const std::vector<const device::Arena*>& inputs);
+                     const std::vector<const device::Arena*>& inputs, double call_timeout_s);
   // Takes the arenas back; the worker stays for the next workload if it lives.
   Result<void> End();
 
@@ -83,6 +84,7 @@ class Contestant {
   std::string compile_reason_;
   std::unique_ptr<worker::Worker> worker_;
   bool prepared_ = false;
+  double call_timeout_s_ = 0;
   std::vector<std::unique_ptr<device::Arena>> outputs_;
   std::unique_ptr<device::Arena> workspace_;
   std::vector<std::string> mapped_;

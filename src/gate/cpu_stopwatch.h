@@ -7,11 +7,10 @@
 #include <memory>
 
 #include "base/result.h"
-#include "device/device.h"
 #include "gate/stopwatch.h"
 
 namespace roofmark::gate {
 
-Result<std::unique_ptr<Stopwatch>> MakeCpuStopwatch(device::Device& device);
+Result<std::unique_ptr<Stopwatch>> MakeCpuStopwatch();
 
 }  // namespace roofmark::gate

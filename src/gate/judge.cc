@@ -22,7 +22,8 @@ Result<void> RunGates(Session& session, const Sol& sol, const std::vector<Contes
                       const Bench& bench, const JudgeOptions& options) {
   const std::vector<const device::Arena*> inputs = std::as_const(session).inputs();
   for (Contestant* contestant : Undecided(contestants)) {
-    if (!TRY(contestant->Begin(session.workload(), bench.device, inputs))) continue;
+    if (!TRY(contestant->Begin(session.workload(), bench.device, inputs, options.call_timeout_s)))
+      continue;
     if (options.last_gate == Gate::kCompile)
       contestant->Refuse(Gate::kCompile, Outcome::kPassed, "");
   }

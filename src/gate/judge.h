@@ -27,6 +27,8 @@ struct JudgeOptions {
   // Least adoption of a candidate (baselines are exempt).
   double require_adoption = 0.95;
   std::filesystem::path dump_dir;  // empty = no dumps
+  // Limit of one call. Honest calls on published shapes take well under a second.
+  double call_timeout_s = 20;
 };
 
 // SOL time of a workload on the device and what it is against; 0 where no ceilings are known.

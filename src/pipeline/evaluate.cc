@@ -77,7 +77,7 @@ Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
 Result<Machine> OpenMachine(DeviceKind kind, const std::string& card) {
   Machine machine;
   machine.device = TRY(kind == DeviceKind::kCpu ? device::OpenCpu() : device::OpenCuda());
-  machine.stopwatch = TRY(kind == DeviceKind::kCpu ? gate::MakeCpuStopwatch(*machine.device)
+  machine.stopwatch = TRY(kind == DeviceKind::kCpu ? gate::MakeCpuStopwatch()
                                                    : gate::MakeCudaStopwatch(*machine.device));
   if (!card.empty()) {
     machine.card = TRY(roofline::FindDeviceCard(card));
