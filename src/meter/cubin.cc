@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meter/cubin.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "meter/sha256.h"
+
+namespace roofmark::meter {
+namespace {
+
+constexpr std::string_view kCode = ".text.";
+
+template <typename T>
+std::optional<T> At(std::string_view bytes, uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+std::optional<Elf64_Ehdr> Header(std::string_view bytes) {
+  const auto header = At<Elf64_Ehdr>(bytes, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64) {
+    return std::nullopt;
+  }
+  return header;
+}
+
+std::vector<Elf64_Shdr> Sections(std::string_view bytes, const Elf64_Ehdr& header) {
+  std::vector<Elf64_Shdr> sections;
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = At<Elf64_Shdr>(bytes, header.e_shoff + i * header.e_shentsize);
+    if (!section) return {};
+    sections.push_back(*section);
+  }
+  return sections;
+}
+
+}  // namespace
+
+size_t CubinExtent(std::string_view bytes) {
+  const auto header = Header(bytes);
+  if (!header) return 0;
+  uint64_t end = header->e_ehsize;
+  end = std::max<uint64_t>(end, header->e_shoff + uint64_t{header->e_shnum} * header->e_shentsize);
+  end = std::max<uint64_t>(end, header->e_phoff + uint64_t{header->e_phnum} * header->e_phentsize);
+  for (const Elf64_Shdr& section : Sections(bytes, *header)) {
+    if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL) continue;
+    if (section.sh_offset > bytes.size() || section.sh_size > bytes.size()) return 0;
+    end = std::max(end, section.sh_offset + section.sh_size);
+  }
+  return end <= bytes.size() ? end : 0;
+}
+
+std::vector<std::string> CubinKernels(std::string_view bytes) {
+  const auto header = Header(bytes);
+  if (!header) return {};
+  const std::vector<Elf64_Shdr> sections = Sections(bytes, *header);
+  if (header->e_shstrndx >= sections.size()) return {};
+  const Elf64_Shdr& names = sections[header->e_shstrndx];
+  if (names.sh_offset > bytes.size() || names.sh_size > bytes.size() - names.sh_offset) return {};
+  const std::string_view table = bytes.substr(names.sh_offset, names.sh_size);
+  std::vector<std::string> kernels;
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_name >= table.size()) continue;
+    std::string_view name = table.substr(section.sh_name);
+    name = name.substr(0, name.find('\0'));
+    if (name.starts_with(kCode)) kernels.emplace_back(name.substr(kCode.size()));
+  }
+  return kernels;
+}
+
+std::string CubinHash(std::string_view bytes) {
+  const size_t extent = CubinExtent(bytes);
+  return Sha256(extent == 0 ? bytes : bytes.substr(0, extent));
+}
+
+}  // namespace roofmark::meter

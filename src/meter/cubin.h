@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the meter and the judge read off a cubin, which is a 64-bit ELF file: its own extent (so
+// that padding behind it does not change its hash) and the names of its kernels. Source: System V
+// ABI, ELF-64 object file format; kernels are the sections ".text.<name>".
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofmark::meter {
+
+// Bytes up to the end of the last header or section; 0 when this is no ELF file or is cut short.
+size_t CubinExtent(std::string_view bytes);
+
+// Names of the kernels (and of separately compiled device functions) in the order of the file.
+// Empty when this is no well-formed cubin.
+std::vector<std::string> CubinKernels(std::string_view bytes);
+
+// SHA-256 of the cubin's own extent, or of all bytes where that is unknown.
+std::string CubinHash(std::string_view bytes);
+
+}  // namespace roofmark::meter

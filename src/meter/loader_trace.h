@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which shared object asked the driver for something: read off the call stack.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roofmark::meter {
+
+// True for the objects that stand between a program and the driver: libcuda, libcudart, CUPTI, the
+// meter itself and the C library.
+bool IsPlumbing(std::string_view path);
+
+// The distinct objects on the current call stack, nearest first, without plumbing; at most `limit`.
+std::vector<std::string> CallingObjects(size_t limit);
+
+}  // namespace roofmark::meter

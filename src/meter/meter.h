@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The meter counts device time inside a worker, in any language. The CUDA driver loads this library
+// when the worker initialises CUDA (CUDA_INJECTION64_PATH) and calls InitializeInjection. From then
+// on every module that the process loads is recorded: the hash of its cubin, its kernels, and, from
+// the call stack, the shared object that loaded it. Between Start and Drain each kernel, copy and
+// memset is recorded with its time on the device.
+//
+// The meter shares the candidate's process, so what it says is testimony: the judge compares it
+// with its own clock and with the hashes of its own compilation.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "meter/cupti_api.h"
+
+namespace roofmark::meter {
+
+// A cubin that was loaded into this process.
+struct ModuleRecord {
+  std::string sha256;                // CubinHash
+  std::string loader;                // path of the shared object that asked for it
+  std::vector<std::string> callers;  // that object and those that called it, nearest first
+  uint64_t bytes = 0;
+};
+
+enum class OperationKind { kKernel, kMemcpy, kMemset };
+
+struct OperationRecord {
+  OperationKind kind = OperationKind::kKernel;
+  uint32_t name = 0;  // index into names
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint32_t stream = 0;
+  uint32_t correlation = 0;
+};
+
+struct Testimony {
+  std::string fault;  // why nothing was metered; empty when it was
+  std::vector<ModuleRecord> modules;
+  std::vector<std::string> names;
+  std::vector<std::vector<uint32_t>> name_modules;  // modules that hold a kernel of that name
+  std::vector<OperationRecord> operations;
+  uint64_t dropped = 0;       // records that CUPTI lost
+  uint64_t module_count = 0;  // all modules loaded, also those that ran nothing
+};
+
+// {"fault", "dropped", "module_count", "modules": [{sha256, loader, callers, bytes}],
+//  "names": [{"name", "modules": [index]}],
+//  "operations": [[kind, name, start_ns, end_ns, stream, correlation]]}
+// with kind 0 kernel, 1 memcpy, 2 memset. Only modules that some name refers to are listed.
+std::string TestimonyToJson(const Testimony& testimony);
+
+class Meter {
+ public:
+  // One a process: CUPTI's buffer callbacks carry no user data.
+  static Meter& Instance();
+
+  // Subscribes to module loads. Safe to call again.
+  void Attach();
+  void Start();
+  Testimony Drain();
+
+ private:
+  Meter() = default;
+  static void OnResource(void* user, int domain, uint32_t id, const void* data);
+  static void OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_records);
+  static void OnBufferCompleted(void* context, uint32_t stream, uint8_t* buffer, size_t size,
+                                size_t valid);
+  void AddModule(std::string_view cubin);
+  void AddRecords(void* context, uint32_t stream, uint8_t* buffer, size_t valid);
+  void AddRecord(const void* record);
+  uint32_t NameIndex(const char* name);
+  void Fault(const char* what, cupti::Status status);
+
+  std::mutex mutex_;
+  CuptiApi api_;
+  bool attached_ = false;
+  std::string fault_;
+  cupti::Subscriber subscriber_ = nullptr;
+  std::vector<ModuleRecord> modules_;
+  std::unordered_map<std::string, std::vector<uint32_t>> modules_by_kernel_;
+  std::unordered_map<std::string, uint32_t> name_index_;
+  std::vector<std::string> names_;
+  std::vector<OperationRecord> operations_;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace roofmark::meter
