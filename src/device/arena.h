@@ -35,6 +35,13 @@ struct ArenaLayout {
 // Places the tensors in order with at least kGuardBytes of guard around each.
 ArenaLayout LayOut(std::span<const Tensor> tensors);
 
+struct ByteRange {
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+// Everything in [0, layout.bytes) that is no payload, in order.
+std::vector<ByteRange> GuardRanges(const ArenaLayout& layout);
+
 class Arena {
  public:
   explicit Arena(ArenaLayout layout) : layout_(std::move(layout)) {}
