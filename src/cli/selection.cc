@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/selection.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace roofmark::cli {
+namespace {
+
+Result<std::vector<Tier>> ParseTiers(std::string_view text) {
+  std::vector<Tier> tiers;
+  if (text == "all") return tiers;
+  for (const std::string_view name : Split(text, ',')) tiers.push_back(TRY(ParseTier(Trim(name))));
+  return tiers;
+}
+
+}  // namespace
+
+Result<suite::Suite> LoadSelection(const Selection& selection, const std::string& default_tier) {
+  suite::Selection wanted{.operators = selection.operators, .shapes = selection.shapes};
+  // Shapes that are named are meant, whatever their tier.
+  if (!selection.tier.empty() || selection.shapes.empty()) {
+    wanted.tiers = TRY_IN(ParseTiers(selection.tier.empty() ? default_tier : selection.tier), "--tier");
+  }
+  if (selection.suite.empty()) return suite::LoadSuite(wanted);
+  return suite::LoadWeightedSuite(selection.suite, wanted);
+}
+
+}  // namespace roofmark::cli

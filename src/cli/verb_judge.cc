@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// roofmark judge: candidates through the three gates, verdicts to the store and to stdout.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "candidate/build.h"
+#include "cli/args.h"
+#include "cli/progress.h"
+#include "cli/selection.h"
+#include "pipeline/evaluate.h"
+#include "pipeline/record.h"
+
+namespace roofmark::cli {
+namespace {
+
+// A candidate's operator: --operator where one is given, else the folder that it lies in.
+Result<std::string> OperatorOf(const fs::path& path, const JudgeArgs& args,
+                               const suite::Suite& suite) {
+  if (args.selection.operators.size() == 1) return args.selection.operators.front();
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  for (fs::path folder = whole.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (suite.FindOperator(folder.filename().string()) != nullptr) return folder.filename().string();
+  }
+  return Fail(ErrorKind::kUsage,
+              path.string() + ": say which operator it implements with --operator NAME");
+}
+
+Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, const suite::Suite& suite) {
+  std::vector<pipeline::Entry> entries;
+  for (const fs::path& path : args.candidates) {
+    entries.push_back({.operator_name = TRY(OperatorOf(path, args, suite)),
+                       .candidate = TRY(candidate::ReadCandidate(path))});
+  }
+  return entries;
+}
+
+// --quick judges three telling shapes of each operator.
+std::vector<Workload> Chosen(const suite::Suite& suite, const JudgeArgs& args) {
+  if (!args.quick || !args.selection.shapes.empty()) return suite.workloads;
+  std::vector<Workload> chosen;
+  for (auto begin = suite.workloads.begin(); begin != suite.workloads.end();) {
+    const auto end = std::find_if(begin, suite.workloads.end(),
+                                  [&](const Workload& other) { return other.op != begin->op; });
+    for (const size_t index : suite::TellingWorkloads(std::span(begin, end))) {
+      chosen.push_back(begin[static_cast<std::ptrdiff_t>(index)]);
+    }
+    begin = end;
+  }
+  return chosen;
+}
+
+std::string Line(const Verdict& verdict) {
+  std::string line = fmt::format("{:18} {:22} {:24} {:18}", verdict.operator_name, verdict.shape,
+                                 verdict.candidate, OutcomeName(verdict.outcome));
+  if (verdict.time_ns) line += fmt::format(" {:>9}", HumanTime(verdict.time_ns->median));
+  if (verdict.attainment) {
+    line += fmt::format("  S {:.3f} [{:.3f}, {:.3f}]", verdict.attainment->median,
+                        verdict.attainment->low, verdict.attainment->high);
+  }
+  if (verdict.shares) line += fmt::format("  adoption {:.0f} %", 100 * Adoption(*verdict.shares));
+  if (!verdict.reason.empty()) {
+    line += fmt::format("\n    {}", ValidUtf8(verdict.reason.substr(0, verdict.reason.find('\n'))));
+  }
+  return line;
+}
+
+void Print(const Verdict& verdict, Format format) {
+  fmt::print("{}\n", format == Format::kJson ? VerdictToJson(verdict, Samples::kOmit).Dump()
+                                             : Line(verdict));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+Result<int> Judge(const JudgeArgs& args) {
+  const DeviceKind kind = TRY(ParseDeviceKind(args.device));
+  const suite::Suite suite = TRY(LoadSelection(
+      args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));
+  const std::vector<pipeline::Entry> entries = TRY(ReadEntries(args, suite));
+  const pipeline::Machine machine = TRY(pipeline::OpenMachine(kind, args.card));
+  pipeline::Recorder recorder = TRY(pipeline::Recorder::Open(args.store, machine, entries));
+
+  size_t refused = 0;
+  {
+    Progress progress("judging");
+    const gate::JudgeOptions options{
+        .last_gate = TRY(ParseGate(args.gate)),
+        .effort = args.quick ? gate::Effort::kQuick : gate::Effort::kFull,
+        .require_adoption = args.require_adoption,
+        .dump_dir = args.dump,
+        .call_timeout_s = args.timeout_s};
+    TRY(pipeline::Evaluate(Chosen(suite, args), entries, machine, options,
+                           [&](const Verdict& verdict, size_t done, size_t total) -> Result<void> {
+                             Print(verdict, args.format);
+                             refused += verdict.passed() ? 0 : 1;
+                             progress.Show(done, total, verdict.operator_name + "/" + verdict.shape);
+                             return recorder.Add(verdict);
+                           }));
+  }
+  if (args.format == Format::kText) {
+    fmt::print("{} verdicts, {} not passed; kept in {}\n", recorder.count(), refused,
+               args.store.string());
+  }
+  return refused == 0 ? 0 : 1;
+}
+
+}  // namespace roofmark::cli
