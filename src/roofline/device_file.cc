@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/files.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::string_view kMemory = "memory";
 constexpr std::string_view kLaunchFloor = "launch_floor";
+constexpr std::array<std::string_view, 3> kVariants = {"pcie", "nvl", "mig"};
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -82,6 +84,43 @@ std::vector<std::string> NamesOf(const DeviceCard& card) {
   std::vector<std::string> names = card.aliases;
   names.insert(names.begin(), card.name);
   return names;
+}
+
+bool IsWordByte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+// Whether `word` stands in `text` with no letter or digit on either side; both in lower case.
+bool ContainsWord(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !IsWordByte(text[at - 1])) && (end == text.size() || !IsWordByte(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool SameVariant(std::string_view text, std::string_view name) {
+  return std::ranges::all_of(kVariants, [&](std::string_view variant) {
+    return ContainsWord(text, variant) == ContainsWord(name, variant);
+  });
+}
+
+const DeviceCard* FindInside(std::span<const DeviceCard> cards, std::string_view text) {
+  const std::string lower = Lower(text);
+  const DeviceCard* found = nullptr;
+  size_t longest = 0;
+  for (const DeviceCard& card : cards) {
+    for (const std::string& name : NamesOf(card)) {
+      const std::string known = Lower(name);
+      if (known.size() > longest && ContainsWord(lower, known) && SameVariant(lower, known)) {
+        found = &card;
+        longest = known.size();
+      }
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -164,17 +203,18 @@ const DeviceCard* FindDevice(std::span<const DeviceCard> cards, std::string_view
   return nullptr;
 }
 
-Result<DeviceCard> LoadDevice(std::string_view name) {
-  const fs::path path(name);
+Result<DeviceCard> FindDeviceCard(std::string_view name_or_path) {
+  const fs::path path(name_or_path);
   if (path.extension() == ".toml") return ReadDeviceCard(path);
   const auto cards = TRY(ReadDevices(TRY(DataDir()) / "devices"));
-  if (const DeviceCard* card = FindDevice(cards, name)) return *card;
+  if (const DeviceCard* card = FindDevice(cards, name_or_path)) return *card;
+  if (const DeviceCard* card = FindInside(cards, name_or_path)) return *card;
   std::vector<std::string_view> known;
   for (const DeviceCard& card : cards) known.push_back(card.name);
   return Fail(ErrorKind::kNotFound,
               fmt::format("there is no device card '{}' (known: {}); give the path of a card, or "
                           "make one with `roofmark calibrate`",
-                          name, fmt::join(known, ", ")));
+                          name_or_path, fmt::join(known, ", ")));
 }
 
 }  // namespace roofmark::roofline

@@ -35,8 +35,11 @@ Result<std::vector<DeviceCard>> ReadDevices(const std::filesystem::path& folder)
 // The card with that name or alias, whatever the case of its letters; nullptr where there is none.
 const DeviceCard* FindDevice(std::span<const DeviceCard> cards, std::string_view name);
 
-// From DataDir()/devices by name or alias, or from the card file that `name` is the path of.
+// A card from DataDir()/devices, by what a person or a driver calls the device: the path of a card
+// file, a name or alias, or a text that contains one as whole words ("NVIDIA H200" -> H200; the
+// longest wins). A text that also names another variant (PCIe, NVL, MIG) matches only a card that
+// does so too, since variants of one model have different rates.
 // Errors: kNotFound with the names that exist.
-Result<DeviceCard> LoadDevice(std::string_view name);
+Result<DeviceCard> FindDeviceCard(std::string_view name_or_path);
 
 }  // namespace roofmark::roofline

@@ -105,11 +105,20 @@ TEST(Devices, ShippedCardsStateASourceForEachNumberAndDensePeaks) {
   }
 }
 
-TEST(LoadDevice, ReadsACardFileAndNamesWhatExists) {
+TEST(FindDeviceCard, ReadsACardFileAndNamesWhatExists) {
   const auto dir = TempDir::Make("roofmark-device");
   ASSERT_THAT(WriteFile(dir->path() / "t.toml", kCard), IsOk());
-  EXPECT_EQ(LoadDevice((dir->path() / "t.toml").string())->name, "T");
-  EXPECT_THAT(LoadDevice("gtx 480"), HasError(ErrorKind::kNotFound, "known: B200, H100"));
+  EXPECT_EQ(FindDeviceCard((dir->path() / "t.toml").string())->name, "T");
+  EXPECT_THAT(FindDeviceCard("gtx 480"), HasError(ErrorKind::kNotFound, "known: B200, H100"));
+}
+
+TEST(FindDeviceCard, RecognisesADriversNameByItsWholeWords) {
+  EXPECT_EQ(FindDeviceCard("NVIDIA H200 141GB HBM3e")->name, "H200");
+  EXPECT_EQ(FindDeviceCard("NVIDIA H20-3e")->name, "H20");
+  EXPECT_EQ(FindDeviceCard("AMD Instinct MI300X OAM")->name, "MI300X");
+  EXPECT_THAT(FindDeviceCard("NVIDIA GB200"), HasError(ErrorKind::kNotFound, "GB200"));
+  EXPECT_THAT(FindDeviceCard("NVIDIA H100 PCIe"), HasError(ErrorKind::kNotFound, "PCIe"));
+  EXPECT_THAT(FindDeviceCard("NVIDIA H200 NVL"), HasError(ErrorKind::kNotFound, "NVL"));
 }
 
 }  // namespace

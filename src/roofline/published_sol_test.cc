@@ -28,7 +28,7 @@ int ExpectReleasedTimes(const Published& published, const Json& sol_us, const st
   const Workload workload{.op = &op, .shape = {.id = "0", .published = published}};
   int compared = 0;
   for (const auto& [device, released] : sol_us.object()) {
-    const auto sol = PublishedSolTime(workload, *FindDevice(*cards, device));
+    const auto sol = ComputePublishedSol(workload, *FindDevice(*cards, device));
     EXPECT_THAT(sol, IsOk());
     EXPECT_NEAR(sol->sol_ns / 1000, released.as_double(),
                 0.001 * released.as_double() + kRoundingUs)

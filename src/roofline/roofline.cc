@@ -45,10 +45,10 @@ struct Source {
   const Ceilings* ceilings;
   std::string_view name;
 };
-std::array<Source, 2> SourcesOf(const DeviceCard& card, Against against) {
+std::array<Source, 2> SourcesOf(const DeviceCard& card, CeilingKind against) {
   std::array<Source, 2> sources = {Source{&card.datasheet, kAgainst[0]},
                                    Source{&card.measured, kAgainst[1]}};
-  if (against == Against::kMeasured) std::swap(sources[0], sources[1]);
+  if (against == CeilingKind::kMeasured) std::swap(sources[0], sources[1]);
   return sources;
 }
 
@@ -80,7 +80,7 @@ Ceiling LaunchCeiling(const std::array<Source, 2>& sources) {
 
 // Appends amount / rate, or says why it is missing or whose rate it is.
 void AddTerm(std::string_view name, double amount, const Ceiling& ceiling,
-             std::string_view expected, Sol* sol) {
+             std::string_view expected, SolTime* sol) {
   if (ceiling.rate <= 0) {
     sol->notes.push_back(fmt::format("{} is left out: the card has no ceiling for it", name));
     return;
@@ -95,11 +95,8 @@ void AddTerm(std::string_view name, double amount, const Ceiling& ceiling,
                         .ceiling = ceiling.name});
 }
 
-Result<Sol> Finish(Sol sol, const DeviceCard& card) {
-  if (sol.terms.empty()) {
-    return Fail(ErrorKind::kInput, fmt::format("device {}: no ceiling applies: {}", card.name,
-                                               fmt::join(sol.notes, "; ")));
-  }
+SolTime Finish(SolTime sol) {
+  if (sol.terms.empty()) return sol;
   const auto longest = std::ranges::max_element(sol.terms, {}, &Term::ns);
   sol.sol_ns = longest->ns;
   sol.bound_by = longest->name;
@@ -128,54 +125,52 @@ Result<Engine> EngineOfReleasedDtype(std::string_view dtype) {
 
 }  // namespace
 
-std::string_view AgainstName(Against against) {
+std::string_view CeilingKindName(CeilingKind against) {
   return kAgainst[static_cast<size_t>(against)];
 }
-Result<Against> ParseAgainst(std::string_view name) {
-  return ParseName<Against>(name, kAgainst, "kind of ceilings");
+Result<CeilingKind> ParseCeilingKind(std::string_view name) {
+  return ParseName<CeilingKind>(name, kAgainst, "kind of ceilings");
 }
 
-Result<Sol> SolTime(const Workload& workload, const DeviceCard& card, Against against,
-                    Floor floor) {
+SolTime ComputeSol(const Workload& workload, const DeviceCard& card, CeilingKind against,
+                   LaunchFloor floor) {
   const auto sources = SourcesOf(card, against);
+  SolTime sol;
   if (!sources[0].ceilings->present) {
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("device {} has no {} ceilings; {}", card.name, AgainstName(against),
-                            against == Against::kMeasured ? "run `roofmark calibrate` on it"
-                                                          : "only measured ones: choose those"));
+    sol.notes.push_back(fmt::format("{} has no {} ceilings", card.name, CeilingKindName(against)));
+    return sol;
   }
-  Sol sol;
   for (size_t i = 0; i < kEngineCount; ++i) {
     if (workload.work[i] <= 0) continue;
     const auto engine = static_cast<Engine>(i);
     AddTerm(EngineName(engine), workload.work[i], EngineCeiling(sources, engine),
-            fmt::format("{} {}", AgainstName(against), EngineName(engine)), &sol);
+            fmt::format("{} {}", CeilingKindName(against), EngineName(engine)), &sol);
   }
   const double warm = WarmBytes(workload, card);
   if (warm > 0) sol.notes.push_back(fmt::format("{} bytes of warm inputs come from L2", warm));
   AddTerm("memory",
           std::max(0.0, workload.traffic.read_bytes - warm) + workload.traffic.write_bytes,
-          MemoryCeiling(sources), fmt::format("{} memory", AgainstName(against)), &sol);
-  if (floor == Floor::kWithin) {
+          MemoryCeiling(sources), fmt::format("{} memory", CeilingKindName(against)), &sol);
+  if (floor == LaunchFloor::kWith) {
     AddTerm("launch", 1, LaunchCeiling(sources),
-            fmt::format("{} launch_floor", AgainstName(against)), &sol);
+            fmt::format("{} launch_floor", CeilingKindName(against)), &sol);
   }
-  return Finish(std::move(sol), card);
+  return Finish(std::move(sol));
 }
 
-Result<Sol> PublishedSolTime(const Workload& workload, const DeviceCard& card) {
+Result<SolTime> ComputePublishedSol(const Workload& workload, const DeviceCard& card) {
   const Published& published = workload.shape.published;
   if (!published.present) {
-    Sol sol = TRY(SolTime(workload, card, Against::kDatasheet, Floor::kWithout));
+    SolTime sol = ComputeSol(workload, card, CeilingKind::kDatasheet, LaunchFloor::kWithout);
     sol.notes.push_back("the shape is not among the published ones: our own work and traffic");
     return sol;
   }
-  const auto sources = SourcesOf(card, Against::kDatasheet);
-  Sol sol;
+  const auto sources = SourcesOf(card, CeilingKind::kDatasheet);
+  SolTime sol;
   Term compute;
   for (const auto& [dtype, ops] : published.work) {
     const Engine engine = TRY_IN(EngineOfReleasedDtype(dtype), workload.Id());
-    Sol part;
+    SolTime part;
     AddTerm(EngineName(engine), ops, EngineCeiling(sources, engine),
             fmt::format("datasheet {}", EngineName(engine)), &part);
     sol.notes.insert(sol.notes.end(), part.notes.begin(), part.notes.end());
@@ -187,7 +182,7 @@ Result<Sol> PublishedSolTime(const Workload& workload, const DeviceCard& card) {
   if (!compute.name.empty()) sol.terms.push_back(compute);
   AddTerm("memory", published.read_bytes + published.write_bytes, MemoryCeiling(sources),
           "datasheet memory", &sol);
-  return Finish(std::move(sol), card);
+  return Finish(std::move(sol));
 }
 
 Interval Attainment(double sol_ns, const Interval& time_ns) {
@@ -197,8 +192,8 @@ Interval Attainment(double sol_ns, const Interval& time_ns) {
           .high = sol_ns / time_ns.low};
 }
 
-Json RooflineRow(const Workload& workload, const DeviceCard& card, Against against,
-                 const Sol& sol) {
+Json RooflineRow(const Workload& workload, const DeviceCard& card, CeilingKind against,
+                 const SolTime& sol) {
   Json work = Json::MakeObject();
   for (size_t i = 0; i < kEngineCount; ++i) {
     if (workload.work[i] > 0) work.Set(EngineName(static_cast<Engine>(i)), workload.work[i]);
@@ -214,7 +209,7 @@ Json RooflineRow(const Workload& workload, const DeviceCard& card, Against again
       .Set("traffic_bytes", workload.traffic.Total())
       .Set("sol_ns", sol.sol_ns)
       .Set("bound_by", sol.bound_by)
-      .Set("against", AgainstName(against))
+      .Set("against", CeilingKindName(against))
       .Set("terms", std::move(terms))
       .Set("notes", Json::Array(sol.notes.begin(), sol.notes.end()));
 }

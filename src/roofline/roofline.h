@@ -16,12 +16,12 @@
 namespace roofmark::roofline {
 
 // Which ceilings of a card. Every attainment says which it is against.
-enum class Against { kDatasheet, kMeasured };
-std::string_view AgainstName(Against against);  // "datasheet" "measured"
-Result<Against> ParseAgainst(std::string_view name);
+enum class CeilingKind { kDatasheet, kMeasured };
+std::string_view CeilingKindName(CeilingKind against);  // "datasheet" "measured"
+Result<CeilingKind> ParseCeilingKind(std::string_view name);
 
 // Whether the least time of any launch counts as a limit.
-enum class Floor { kWithout, kWithin };
+enum class LaunchFloor { kWithout, kWith };
 
 // One limit: amount / rate.
 struct Term {
@@ -32,9 +32,9 @@ struct Term {
   std::string ceiling;  // whose rate it is, e.g. "datasheet vector_f32"
 };
 
-struct Sol {
-  double sol_ns = 0;
-  std::string bound_by;            // the name of the term that gives it
+struct SolTime {
+  double sol_ns = 0;               // 0: no ceiling of the card applies; the notes say why
+  std::string bound_by;            // the name of the term that gives it; empty where there is none
   std::vector<Term> terms;         // in the order of Engine, then memory, then launch
   std::vector<std::string> notes;  // a ceiling that stood in for another, a term left out
 };
@@ -50,20 +50,23 @@ struct Sol {
 // The bound stays a lower one as long as the card lists the fastest engine that the device has.
 // A term with no ceiling at all is left out. Each of these is noted. Terms overlap and are never
 // added. Inputs declared warm are not read from memory where all of them fit the card's L2.
-// Errors: kNotFound where the card lacks the chosen ceilings altogether; kInput where no term is
-// left.
-Result<Sol> SolTime(const Workload& workload, const DeviceCard& card, Against against, Floor floor);
+// Where the card lacks the chosen ceilings altogether there is no SOL time (0, with a note): the
+// other ones never take their place silently.
+SolTime ComputeSol(const Workload& workload, const DeviceCard& card, CeilingKind against,
+                   LaunchFloor floor);
 
 // As the public benchmark has it (arXiv 2607.14541): max(sum over dtypes of W_d / P_d, Q / B) from
 // the released W and Q, datasheet peaks, no launch floor. Shapes that it did not release get
-// SolTime(datasheet, without floor), with a note.
-Result<Sol> PublishedSolTime(const Workload& workload, const DeviceCard& card);
+// ComputeSol(datasheet, without floor), with a note. Errors: kInput for released work of a dtype
+// that is not in the release's own table.
+Result<SolTime> ComputePublishedSol(const Workload& workload, const DeviceCard& card);
 
 // S = SOL time / time, with the interval that the times give. Requires: times > 0.
 Interval Attainment(double sol_ns, const Interval& time_ns);
 
 // A line of `roofmark roofline --json`: operator, shape, phase, device, work, traffic_bytes,
 // sol_ns, bound_by, against, terms (ns by name), notes.
-Json RooflineRow(const Workload& workload, const DeviceCard& card, Against against, const Sol& sol);
+Json RooflineRow(const Workload& workload, const DeviceCard& card, CeilingKind against,
+                 const SolTime& sol);
 
 }  // namespace roofmark::roofline
