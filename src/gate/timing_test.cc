@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/timing.h"
+
+#include "base/testing.h"
+#include "gate/session.h"
+
+namespace roofmark::gate {
+namespace {
+
+// A stopwatch that measures nothing and says about the clocks what the test wants.
+class ScriptedStopwatch final : public Stopwatch {
+ public:
+  Result<worker::Answer<void>> Prepare(worker::Worker&, const Provenance&) override {
+    return worker::Answer<void>();
+  }
+  Result<worker::Answer<BatchTimes>> Time(worker::Worker&, std::span<const TimedCall>,
+                                          const std::string&, double) override {
+    return worker::Answer<BatchTimes>(BatchTimes{});
+  }
+  std::string ClockFault(const Clocks&) const override { return fault; }
+
+  std::string fault;
+};
+
+BatchTimes Batch(std::vector<double> times, Owner owner) {
+  BatchTimes batch{.time_ns = times, .device_ns = times, .event_ns = times, .host_ns = times};
+  batch.owner_ns[static_cast<size_t>(owner)] = 1000;
+  batch.kernels = {"a kernel"};
+  return batch;
+}
+
+class ConcludeTest : public testing::Test {
+ protected:
+  Verdict Conclusion(const Timing& timing, const Sol& sol = {}, Role role = Role::kCandidate) {
+    Candidate candidate{.name = "x.cc", .role = role};
+    auto contestant = Contestant::Make(candidate, op_, device_);
+    EXPECT_THAT(contestant, IsOk());
+    (*contestant)->StartVerdict(workload_);
+    Conclude(timing, sol, stopwatch_, {}, contestant->get());
+    return (*contestant)->verdict;
+  }
+
+  static Timing Steady(Owner owner = Owner::kOwn) {
+    Timing timing;
+    timing.Add(Batch(std::vector<double>(40, 1000), owner));
+    return timing;
+  }
+
+  Operator op_{.name = "op"};
+  Workload workload_{.op = &op_, .shape = {.id = "s"}};
+  device::DeviceInfo device_;
+  ScriptedStopwatch stopwatch_;
+};
+
+TEST_F(ConcludeTest, PassesAStableTimeAndComputesAttainment) {
+  const Verdict verdict = Conclusion(Steady(), {.ns = 500, .against = "datasheet"});
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed);
+  EXPECT_DOUBLE_EQ(verdict.attainment->median, 0.5);
+  EXPECT_EQ(verdict.attainment_against, "datasheet");
+}
+
+TEST_F(ConcludeTest, CallsAnUnstableTimeUnstableAndKeepsItsSamples) {
+  Timing timing;
+  std::vector<double> spread;
+  for (int i = 0; i < 40; ++i) spread.push_back(i % 2 == 0 ? 1000 : 2000);
+  timing.Add(Batch(spread, Owner::kOwn));
+  const Verdict verdict = Conclusion(timing);
+  EXPECT_EQ(verdict.outcome, Outcome::kUnstable);
+  EXPECT_EQ(verdict.samples_ns.size(), 40U);
+}
+
+TEST_F(ConcludeTest, RefusesATimeUnderTheSpeedOfLight) {
+  const Verdict verdict = Conclusion(Steady(), {.ns = 1100, .against = "datasheet"});
+  EXPECT_EQ(verdict.outcome, Outcome::kFasterThanLight);
+}
+
+TEST_F(ConcludeTest, RefusesForeignKernelsInACandidateButNotInABaseline) {
+  EXPECT_EQ(Conclusion(Steady(Owner::kVendor)).outcome, Outcome::kFallback);
+  EXPECT_THAT(Conclusion(Steady(Owner::kVendor)).reason, testing::HasSubstr("a kernel"));
+  EXPECT_EQ(Conclusion(Steady(Owner::kVendor), {}, Role::kBaseline).outcome, Outcome::kPassed);
+}
+
+TEST_F(ConcludeTest, NamesTheEarliestFaultWhenThereAreSeveral) {
+  Timing timing = Steady(Owner::kVendor);
+  stopwatch_.fault = "the clocks disagree";
+  EXPECT_EQ(Conclusion(timing).outcome, Outcome::kClocksDisagree);
+  timing.unsynchronised = "a kernel ran after the call";
+  EXPECT_EQ(Conclusion(timing).outcome, Outcome::kUnsynchronised);
+}
+
+TEST(Enough, AsksForFullChecksWhateverTheInterval) {
+  const TimingPlan plan = PlanFor(Effort::kFull);
+  Timing timing;
+  timing.Add(Batch(std::vector<double>(40, 1000), Owner::kOwn));
+  EXPECT_FALSE(Enough(timing, plan));
+  timing.checked_in_full = kFullChecks;
+  EXPECT_TRUE(Enough(timing, plan));
+}
+
+TEST(Enough, GoesOnWhileTheIntervalIsWideAndTheBudgetLasts) {
+  const TimingPlan plan = PlanFor(Effort::kFull);
+  Timing timing;
+  std::vector<double> spread;
+  for (int i = 0; i < 40; ++i) spread.push_back(1000 + i * 10);
+  timing.Add(Batch(spread, Owner::kOwn));
+  timing.checked_in_full = kFullChecks;
+  EXPECT_FALSE(Enough(timing, plan));
+  timing.spent_s = plan.budget_s;
+  EXPECT_TRUE(Enough(timing, plan));
+}
+
+TEST(SlotCount, RotatesOverMoreThanTwiceTheCacheWithinMemory) {
+  Workload workload;
+  workload.inputs = {{.name = "x", .dtype = DType::kU8, .sizes = {8 << 20}}};
+  workload.outputs = {{.name = "y", .dtype = DType::kU8, .sizes = {8 << 20}}};
+  device::DeviceInfo device{.cache_bytes = 60 << 20, .memory_bytes = int64_t{100} << 30};
+  const size_t slots = SlotCount(workload, device, 1);
+  EXPECT_GT(slots * (16 << 20), size_t{120} << 20);
+  device.memory_bytes = 200 << 20;
+  EXPECT_LT(SlotCount(workload, device, 1), slots);
+  device.memory_bytes = 30 << 20;
+  EXPECT_EQ(SlotCount(workload, device, 1), 0U);
+}
+
+}  // namespace
+}  // namespace roofmark::gate
