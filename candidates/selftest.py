@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks and times the candidates of this folder on the machine at hand, without the judge.
+
+Needs python3 >= 3.11 with PyTorch and a CUDA device, and nvcc for the cuda lane. It trusts the candidates and
+its timer is a plain event pair, so it is for whoever writes one; evidence comes from `roofmark judge`.
+
+    python3 candidates/selftest.py                          every operator, lanes cuda and triton
+    python3 candidates/selftest.py rms_norm --lanes torch_eager --shapes 0,52 --regimes typical
+"""
+
+import argparse
+import ctypes
+import importlib.util
+import inspect
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import traceback
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(ROOT, "src", "worker", "python"))
+OPERATORS = ("rms_norm", "silu_and_mul", "block_scaled_mm", "unified_attention")
+TELLING = {
+    "rms_norm": ("27", "14", "53", "c-prefill-32k-h8192", "c-decode-b64-h4096", "47", "c-prefill-odd"),
+    "silu_and_mul": ("8", "36", "c-decode-b64-w14336", "0", "c-prefill-odd"),
+    "block_scaled_mm": ("0", "4", "16", "c-decode-m1-n7168-k16384", "c-decode-m64-n2112-k7168",
+                        "c-prefill-m4096-n4096-k7168", "c-prefill-m1000-n2112-k7168"),
+    "unified_attention": ("0", "9", "20", "5", "8", "4", "c-decode-b1-128k", "c-decode-b64-8k", "c-decode-b64-ragged",
+                          "c-chunk-2k-of-8k", "c-mixed-chunk-2k-decode-63", "c-mixed-ragged", "c-verify-b16-q4-8k",
+                          "c-decode-b16-16k-d256"),
+}
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+DLPACK = """#pragma once
+#include <stdint.h>
+typedef struct { int32_t device_type; int32_t device_id; } DLDevice;
+typedef struct { uint8_t code; uint8_t bits; uint16_t lanes; } DLDataType;
+typedef struct { void* data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t* shape; int64_t* strides;
+                 uint64_t byte_offset; } DLTensor;
+"""
+
+
+def evaluate(text, names):
+    functions = {"ceil_div": lambda a, b: -(-int(a) // int(b)), "min": min, "max": max, "log2": math.log2}
+    return eval(text, {"__builtins__": {}}, {**functions, **names})  # the card's own expressions
+
+
+def expand(value):
+    return [v for v, count in value["rle"] for _ in range(count)] if isinstance(value, dict) else value
+
+
+class Operator:
+    def __init__(self, name):
+        folder = os.path.join(ROOT, "operators", name)
+        with open(os.path.join(folder, "operator.toml"), "rb") as file:
+            self.card = tomllib.load(file)
+        with open(os.path.join(folder, "shapes.jsonl")) as file:
+            self.shapes = {shape["id"]: shape for shape in map(json.loads, file)}
+        self.name = name
+        self.module = load_module("reference_of_" + name, os.path.join(folder, "reference.py"))
+
+    def resolve(self, shape_id):
+        """Axes, derived values and attributes of a shape, by name."""
+        names = {axis: expand(value) for axis, value in self.shapes[shape_id]["axes"].items()}
+        for name, rule in self.card["derived"].items():
+            if isinstance(rule, str):
+                names[name] = int(evaluate(rule, names))
+                continue
+            first = names[rule["over"]]
+            second = names[rule.get("with", rule["over"])]
+            values = [evaluate(rule["of"], {**names, "L": a, "M": b}) for a, b in zip(first, second)]
+            names[name] = int(max(values) if rule.get("take") == "max" else sum(values))
+        return {**names, **self.card["attributes"]}
+
+    def header(self):
+        lines = ["  DLTensor %s;" % t["name"] for t in self.card["inputs"] + self.card["outputs"]]
+        lines += ["  int64_t %s;" % name for name in self.integers()]
+        lines += ["  double %s;" % name for name in self.card["attributes"]]
+        return '#pragma once\n#include "roofmark/abi.h"\ntypedef struct {\n%s\n} %s_args;\n' % (
+            "\n".join(lines), self.name)
+
+    def integers(self):
+        axes = [axis for axis, kind in self.card["axes"].items() if kind == "int"]
+        return axes + list(self.card["derived"])
+
+    def outputs(self, names, device):
+        dtypes = {"bf16": torch.bfloat16, "f32": torch.float32}
+        return {
+            t["name"]: torch.full([int(evaluate(text, names)) for text in t["shape"]], float("nan"),
+                                  dtype=dtypes[t["dtype"]], device=device)
+            for t in self.card["outputs"]
+        }
+
+    def compare(self, got, want):
+        """Worst element and L2 error, each relative to its bound (above 1 is wrong), and the L2 error."""
+        worst, relative, error = 0.0, 0.0, 0.0
+        for name, bound in self.card["tolerance"].items():
+            g, w = got[name], want[name].float()
+            rms = square_mean(w) ** 0.5
+            step = max(1, (1 << 27) // max(1, w[0].numel()))
+            squares = 0.0
+            for i in range(0, w.shape[0], step):
+                difference = (g[i : i + step].float() - w[i : i + step]).abs()
+                if not torch.isfinite(difference).all():
+                    return math.inf, math.inf, math.inf
+                limit = bound["rtol"] * w[i : i + step].abs() + bound["atol_rms"] * rms
+                worst = max(worst, float((difference / limit).max()))
+                squares += float(difference.double().pow(2).sum())
+            error = (squares / w.numel()) ** 0.5 / rms
+            relative = max(relative, error / bound["rel_l2"])
+        return worst, relative, error
+
+
+def square_mean(tensor):
+    step = max(1, (1 << 27) // max(1, tensor[0].numel()))
+    return sum(float(tensor[i : i + step].double().pow(2).sum()) for i in range(0, tensor.shape[0], step)) / tensor.numel()
+
+
+def load_module(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Native:
+    """A shared library with the native entry points."""
+
+    def __init__(self, operator, library):
+        self.operator = operator
+        self.library = ctypes.CDLL(library)
+        self.library.run.argtypes = [ctypes.c_void_p] * 3
+        fields = [(t["name"], DLTensor) for t in operator.card["inputs"] + operator.card["outputs"]]
+        fields += [(name, ctypes.c_int64) for name in operator.integers()]
+        fields += [(name, ctypes.c_double) for name in operator.card["attributes"]]
+        self.struct = type("Args", (ctypes.Structure,), {"_fields_": fields})
+
+    def bind(self, names, tensors, stream):
+        args = self.struct()
+        keep = []
+        for name, tensor in tensors.items():
+            view = getattr(args, name)
+            shape = (ctypes.c_int64 * tensor.dim())(*tensor.shape)
+            keep.append((shape, tensor))
+            view.data, view.ndim, view.shape = tensor.data_ptr(), tensor.dim(), shape
+        for name in self.operator.integers() + list(self.operator.card["attributes"]):
+            setattr(args, name, names[name])
+        workspace = None
+        if hasattr(self.library, "workspace_bytes"):
+            self.library.workspace_bytes.restype = ctypes.c_int64
+            size = self.library.workspace_bytes(ctypes.byref(args))
+            device = next(iter(tensors.values())).device
+            workspace = torch.full((size + 256,), 0xFF, dtype=torch.uint8, device=device) if size else None
+        keep.append(workspace)
+
+        def call():
+            code = self.library.run(ctypes.byref(args), workspace.data_ptr() if workspace is not None else None, stream)
+            if code != 0:
+                raise RuntimeError("run returned %d" % code)
+            return keep[:0]
+
+        return call
+
+
+class Python:
+    """A Python candidate: run(...) with any of the card's names, destination-passing."""
+
+    def __init__(self, operator, path, name):
+        self.module = load_module("%s_of_%s" % (name, operator.name), path)
+        self.parameters = list(inspect.signature(self.module.run).parameters)
+
+    def bind(self, names, tensors, stream):
+        tensors = {
+            name: t.view(torch.float8_e4m3fn) if t.dtype == torch.uint8 and hasattr(torch, "float8_e4m3fn") else t
+            for name, t in tensors.items()
+        }
+        if hasattr(self.module, "init"):
+            self.module.init(names)
+        given = {**names, **tensors}
+        chosen = {name: given[name] for name in self.parameters}
+        return lambda: self.module.run(**chosen)
+
+
+def build(operator, folder):
+    include = os.path.join(folder, "roofmark")
+    os.makedirs(include, exist_ok=True)
+    for name, text in (("abi.h", DLPACK), (operator.name + ".h", operator.header())):
+        with open(os.path.join(include, name), "w") as file:
+            file.write(text)
+    library = os.path.join(folder, operator.name + ".so")
+    source = os.path.join(HERE, operator.name, "cuda.cu")
+    subprocess.run(["nvcc", "-arch=sm_90", "-O3", "-shared", "-Xcompiler", "-fPIC", "-std=c++20", "-I", folder, "-o",
+                    library, source], check=True)
+    return Native(operator, library)
+
+
+def median_us(call, flush, budget_s=0.4):
+    """Median of event pairs, caches emptied by reading before each; at least five, until the budget ends."""
+    for _ in range(2):
+        call()
+    torch.cuda.synchronize()
+    times, end = [], time.monotonic() + budget_s
+    while len(times) < 5 or (time.monotonic() < end and len(times) < 50):
+        flush.sum()
+        begin, finish = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        call()
+        finish.record()
+        finish.synchronize()
+        times.append(begin.elapsed_time(finish) * 1e3)
+    return sorted(times)[len(times) // 2]
+
+
+def figures(operator, names, us):
+    card = operator.card
+    moved = evaluate(card["traffic"]["read"], names) + evaluate(card["traffic"]["write"], names)
+    matrix = sum(evaluate(w["ops"], names) for w in card["work"] if w["engine"].startswith("tensor"))
+    rate = "%7.0f GB/s" % (moved / us * 1e-3)
+    return rate + (" %7.1f TFLOP/s" % (matrix / us * 1e-6) if matrix else "")
+
+
+def check(operator, runners, shape_id, regimes, flush, timed):
+    names = operator.resolve(shape_id)
+    failed = 0
+    for regime in regimes:
+        given = operator.module.inputs(names, 20251129, regime, "cuda")
+        want = operator.module.reference(names, **given)
+        torch.cuda.synchronize()
+        for lane, runner in runners.items():
+            label = "%-17s %-28s %-10s %-12s" % (operator.name, shape_id, regime, lane)
+            try:
+                outputs = operator.outputs(names, "cuda")
+                call = runner.bind(names, {**given, **outputs}, torch.cuda.current_stream().cuda_stream)
+                call()
+                torch.cuda.synchronize()
+                worst, relative, error = operator.compare(outputs, want)
+                ok = worst <= 1 and relative <= 1
+                line = "%s %s worst %.3f l2 %.3f (%.2e)" % (label, "ok   " if ok else "WRONG", worst, relative, error)
+                if timed and regime == regimes[0]:
+                    us = median_us(call, flush)
+                    line += " %10.1f us %s" % (us, figures(operator, names, us))
+                print(line, flush=True)
+                failed += not ok
+            except Exception as failure:  # the next candidate still gets its turn
+                failed += 1
+                print("%s FAILED %s: %s" % (label, type(failure).__name__, str(failure)[:300]), flush=True)
+                if "-v" in sys.argv:
+                    traceback.print_exc()
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("operators", nargs="*", default=[], help="default: all four")
+    parser.add_argument("--lanes", default="cuda,triton", help="file stems under candidates/<operator>/")
+    parser.add_argument("--shapes", default="", help="ids; default: the small tier, then some telling ones")
+    parser.add_argument("--regimes", default="typical,heavy_tail,offset")
+    parser.add_argument("-v", action="store_true", help="stack traces")
+    options = parser.parse_args()
+    flush = torch.ones(1 << 28, dtype=torch.float32, device="cuda")[: 1 << 27]
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.operators or OPERATORS:
+            operator = Operator(name)
+            runners = {}
+            for lane in options.lanes.split(","):
+                try:
+                    path = os.path.join(HERE, name, lane + ".py")
+                    runners[lane] = build(operator, folder) if lane == "cuda" else Python(operator, path, lane)
+                except Exception as failure:
+                    failed += 1
+                    print("%s %s does not build: %s" % (name, lane, failure), flush=True)
+            small = [s for s, shape in operator.shapes.items() if shape["tier"] == "small"]
+            chosen = options.shapes.split(",") if options.shapes else small + list(TELLING[name])
+            for shape_id in chosen:
+                regimes = options.regimes.split(",") if shape_id in small else options.regimes.split(",")[:1]
+                failed += check(operator, runners, shape_id, regimes, flush, shape_id not in small)
+                torch.cuda.empty_cache()
+    print("%d failed" % failed)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
