@@ -1,0 +1,2 @@
+# The first thing that a newcomer types.
+"$ROOFMARK" --help
