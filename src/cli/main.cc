@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "cli/args.h"
-#include "worker/worker_main.h"
+#include "worker/launcher.h"
 
 namespace roofmark::cli {
 namespace {

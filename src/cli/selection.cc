@@ -21,7 +21,8 @@ Result<suite::Suite> LoadSelection(const Selection& selection, const std::string
   suite::Selection wanted{.operators = selection.operators, .shapes = selection.shapes};
   // Shapes that are named are meant, whatever their tier.
   if (!selection.tier.empty() || selection.shapes.empty()) {
-    wanted.tiers = TRY_IN(ParseTiers(selection.tier.empty() ? default_tier : selection.tier), "--tier");
+    wanted.tiers =
+        TRY_IN(ParseTiers(selection.tier.empty() ? default_tier : selection.tier), "--tier");
   }
   if (selection.suite.empty()) return suite::LoadSuite(wanted);
   return suite::LoadWeightedSuite(selection.suite, wanted);

@@ -23,7 +23,8 @@ Result<std::string> OperatorOf(const fs::path& path, const JudgeArgs& args,
   const fs::path whole = fs::absolute(path).lexically_normal();
   for (fs::path folder = whole.parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
-    if (suite.FindOperator(folder.filename().string()) != nullptr) return folder.filename().string();
+    if (suite.FindOperator(folder.filename().string()) != nullptr)
+      return folder.filename().string();
   }
   return Fail(ErrorKind::kUsage,
               path.string() + ": say which operator it implements with --operator NAME");
@@ -78,8 +79,8 @@ void Print(const Verdict& verdict, Format format) {
 
 Result<int> Judge(const JudgeArgs& args) {
   const DeviceKind kind = TRY(ParseDeviceKind(args.device));
-  const suite::Suite suite = TRY(LoadSelection(
-      args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));
+  const suite::Suite suite = TRY(
+      LoadSelection(args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));
   const std::vector<pipeline::Entry> entries = TRY(ReadEntries(args, suite));
   const pipeline::Machine machine = TRY(pipeline::OpenMachine(kind, args.card));
   pipeline::Recorder recorder = TRY(pipeline::Recorder::Open(args.store, machine, entries));
@@ -97,7 +98,8 @@ Result<int> Judge(const JudgeArgs& args) {
                            [&](const Verdict& verdict, size_t done, size_t total) -> Result<void> {
                              Print(verdict, args.format);
                              refused += verdict.passed() ? 0 : 1;
-                             progress.Show(done, total, verdict.operator_name + "/" + verdict.shape);
+                             progress.Show(done, total,
+                                           verdict.operator_name + "/" + verdict.shape);
                              return recorder.Add(verdict);
                            }));
   }

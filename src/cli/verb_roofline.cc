@@ -11,18 +11,19 @@
 namespace roofmark::cli {
 
 Result<int> Roofline(const RooflineArgs& args) {
-  const DeviceCard card = TRY(roofline::LoadDevice(args.device));
+  const DeviceCard card = TRY(roofline::FindDeviceCard(args.device));
   const suite::Suite suite = TRY(LoadSelection(args.selection, "published,corrected"));
-  const roofline::Against against =
-      args.measured ? roofline::Against::kMeasured : roofline::Against::kDatasheet;
+  const roofline::CeilingKind against =
+      args.measured ? roofline::CeilingKind::kMeasured : roofline::CeilingKind::kDatasheet;
   if (args.format == Format::kText) {
     fmt::print("{:20} {:24} {:8} {:>12} {:>12}  {}\n", "operator", "shape", "phase", "traffic",
                "SOL time", "bound by");
   }
   for (const Workload& workload : suite.workloads) {
-    const roofline::Sol sol =
-        TRY(args.published ? roofline::PublishedSolTime(workload, card)
-                           : roofline::SolTime(workload, card, against, roofline::Floor::kWithout));
+    const roofline::SolTime sol =
+        args.published
+            ? TRY(roofline::ComputePublishedSol(workload, card))
+            : roofline::ComputeSol(workload, card, against, roofline::LaunchFloor::kWithout);
     if (args.format == Format::kJson) {
       fmt::print("{}\n", roofline::RooflineRow(workload, card, against, sol).Dump());
     } else {

@@ -7,8 +7,6 @@
 #include <map>
 #include <set>
 
-#include "base/files.h"
-#include "base/text.h"
 #include "gate/contestant.h"
 #include "gate/cpu_stopwatch.h"
 #include "gate/cuda_stopwatch.h"
@@ -59,7 +57,7 @@ Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
   const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
   for (const Workload* workload : workloads) {
     Result<std::vector<Verdict>> verdicts =
-        gate::JudgeWorkload(*workload, TRY(SolOf(*workload, machine)), field.all, bench, options);
+        gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
     if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
       verdicts = Unsupported(*workload, field, verdicts.error().message());
       // What failed may have left the reference worker in any state.
@@ -73,17 +71,13 @@ Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
   return {};
 }
 
-// "NVIDIA H200" is the device of the card that has the name or alias "H200".
-Result<std::optional<DeviceCard>> CardOf(const std::string& device_name) {
-  const std::vector<DeviceCard> cards = TRY(roofline::ReadDevices(TRY(DataDir()) / "devices"));
-  for (const std::string_view word : Split(device_name, ' ')) {
-    if (const DeviceCard* card = roofline::FindDevice(cards, word)) return *card;
-  }
-  return std::optional<DeviceCard>();
-}
-
-Result<std::optional<DeviceCard>> NamedCard(const std::string& card) {
-  return std::optional<DeviceCard>(TRY(roofline::LoadDevice(card)));
+// A card that was asked for must exist; one that would only be nice need not.
+Result<std::optional<DeviceCard>> CardOf(const std::string& card, const std::string& device_name) {
+  Result<DeviceCard> found = roofline::FindDeviceCard(card.empty() ? device_name : card);
+  if (found) return std::optional<DeviceCard>(std::move(*found));
+  if (card.empty() && found.error().kind() == ErrorKind::kNotFound)
+    return std::optional<DeviceCard>();
+  return std::unexpected(found.error());
 }
 
 }  // namespace
@@ -93,17 +87,18 @@ Result<Machine> OpenMachine(DeviceKind kind, const std::string& card) {
   machine.device = TRY(kind == DeviceKind::kCpu ? device::OpenCpu() : device::OpenCuda());
   machine.stopwatch = TRY(kind == DeviceKind::kCpu ? gate::MakeCpuStopwatch()
                                                    : gate::MakeCudaStopwatch(*machine.device));
-  machine.card = TRY(card.empty() ? CardOf(machine.device->info().name) : NamedCard(card));
+  machine.card = TRY(CardOf(card, machine.device->info().name));
   return machine;
 }
 
-Result<gate::Sol> SolOf(const Workload& workload, const Machine& machine) {
-  if (!machine.card) return gate::Sol{};
-  const roofline::Against against = machine.card->datasheet.present ? roofline::Against::kDatasheet
-                                                                    : roofline::Against::kMeasured;
-  const roofline::Sol sol =
-      TRY(roofline::SolTime(workload, *machine.card, against, roofline::Floor::kWithout));
-  return gate::Sol{.ns = sol.sol_ns, .against = std::string(roofline::AgainstName(against))};
+gate::Sol SolOf(const Workload& workload, const Machine& machine) {
+  if (!machine.card) return {};
+  const bool datasheet = machine.card->datasheet.present;
+  const roofline::SolTime sol = roofline::ComputeSol(
+      workload, *machine.card,
+      datasheet ? roofline::CeilingKind::kDatasheet : roofline::CeilingKind::kMeasured,
+      roofline::LaunchFloor::kWithout);
+  return {.ns = sol.sol_ns, .against = datasheet ? "datasheet" : "measured"};
 }
 
 Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<Entry>& entries,
@@ -144,7 +139,7 @@ Result<std::vector<Verdict>> EvaluatePair(const Workload& workload,
   gate::Reference reference =
       TRY(gate::Reference::Start(*workload.op, machine.device->info().kind));
   const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
-  return gate::JudgeWorkload(workload, TRY(SolOf(workload, machine)), field.all, bench, options);
+  return gate::JudgeWorkload(workload, SolOf(workload, machine), field.all, bench, options);
 }
 
 }  // namespace roofmark::pipeline

@@ -34,7 +34,7 @@ Result<Machine> OpenMachine(DeviceKind kind, const std::string& card);
 
 // SOL time of a workload on this machine's card: against the datasheet where the card has one, else
 // against measured ceilings; 0 without a card.
-Result<gate::Sol> SolOf(const Workload& workload, const Machine& machine);
+gate::Sol SolOf(const Workload& workload, const Machine& machine);
 
 // A verdict as soon as it is known; `done` of `total` workloads are finished.
 using VerdictSink = std::function<Result<void>(const Verdict&, size_t done, size_t total)>;
