@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and inflating in blocks, so that memory does not depend on the profile's size. ISA-L is
+// the fastest inflate that streams; docs/formats.md has the rates.
+#include "trace/byte_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <isa-l/igzip_lib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "base/owned.h"
+
+namespace roofmark::trace {
+namespace {
+
+constexpr size_t kStoredBlock = 256 << 10;
+
+}  // namespace
+
+struct ByteSource::State {
+  std::string path;
+  Fd fd;                    // invalid for memory
+  std::string_view memory;  // not yet consumed
+  std::vector<uint8_t> block;
+  std::string_view pending;  // stored bytes that were read and not yet consumed
+  bool gzip = false;
+  bool started = false;
+  bool ended = false;
+  bool member_open = false;
+  uint64_t stored = 0;
+  uint64_t delivered = 0;
+  std::string damage;
+  inflate_state inflater;
+
+  Result<void> Refill();
+  Result<void> Start();
+  Result<size_t> ReadPlain(char* to, size_t capacity);
+  Result<size_t> Inflate(char* to, size_t capacity);
+  bool NextMember();
+};
+
+ByteSource::ByteSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ByteSource::ByteSource(ByteSource&&) noexcept = default;
+ByteSource& ByteSource::operator=(ByteSource&&) noexcept = default;
+ByteSource::~ByteSource() = default;
+
+bool ByteSource::gzip() const {
+  return state_->gzip;
+}
+uint64_t ByteSource::stored_bytes() const {
+  return state_->stored;
+}
+uint64_t ByteSource::bytes() const {
+  return state_->delivered;
+}
+const std::string& ByteSource::damage() const {
+  return state_->damage;
+}
+
+Result<ByteSource> ByteSource::OpenFile(const std::filesystem::path& path) {
+  auto state = std::make_unique<State>();
+  state->path = path.string();
+  state->fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!state->fd.valid()) {
+    const int error = errno;
+    return Fail(error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo,
+                fmt::format("{}: {}", state->path, std::strerror(error)));
+  }
+  ::posix_fadvise(state->fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  state->block.resize(kStoredBlock);
+  return ByteSource(std::move(state));
+}
+
+ByteSource ByteSource::FromMemory(std::string_view bytes) {
+  auto state = std::make_unique<State>();
+  state->path = "memory";
+  state->memory = bytes;
+  return ByteSource(std::move(state));
+}
+
+// Guarantees: `pending` is empty only at the end of the stored bytes.
+Result<void> ByteSource::State::Refill() {
+  if (!pending.empty()) return {};
+  if (!fd.valid()) {
+    pending = std::exchange(memory, {});
+    stored += pending.size();
+    return {};
+  }
+  ssize_t got = 0;
+  do {
+    got = ::read(fd.get(), block.data(), block.size());
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return Fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
+  stored += static_cast<uint64_t>(got);
+  pending = {reinterpret_cast<const char*>(block.data()), static_cast<size_t>(got)};
+  return {};
+}
+
+Result<void> ByteSource::State::Start() {
+  started = true;
+  TRY(Refill());
+  gzip = pending.size() >= 2 && pending[0] == '\x1f' && pending[1] == '\x8b';
+  if (gzip) {
+    isal_inflate_init(&inflater);
+    inflater.crc_flag = ISAL_GZIP;
+    member_open = true;
+  }
+  return {};
+}
+
+Result<size_t> ByteSource::Read(char* to, size_t capacity) {
+  if (!state_->started) TRY(state_->Start());
+  const size_t got =
+      TRY(state_->gzip ? state_->Inflate(to, capacity) : state_->ReadPlain(to, capacity));
+  state_->delivered += got;
+  return got;
+}
+
+Result<size_t> ByteSource::State::ReadPlain(char* to, size_t capacity) {
+  TRY(Refill());
+  const size_t count = std::min(capacity, pending.size());
+  std::memcpy(to, pending.data(), count);
+  pending.remove_prefix(count);
+  return count;
+}
+
+// After a member: another one follows, or zero padding, or something that is no gzip.
+bool ByteSource::State::NextMember() {
+  while (!pending.empty() && pending.front() == '\0') pending.remove_prefix(1);
+  if (pending.empty()) return false;
+  if (pending.front() != '\x1f') {
+    damage = "bytes after the last gzip member are no gzip";
+    ended = true;
+    return false;
+  }
+  isal_inflate_reset(&inflater);
+  inflater.crc_flag = ISAL_GZIP;
+  member_open = true;
+  return true;
+}
+
+Result<size_t> ByteSource::State::Inflate(char* to, size_t capacity) {
+  size_t filled = 0;
+  while (filled < capacity && !ended) {
+    TRY(Refill());
+    if (!member_open && !NextMember()) {
+      TRY(Refill());
+      if (pending.empty()) ended = true;
+      continue;
+    }
+    const size_t room = std::min<size_t>(capacity - filled, UINT32_MAX);
+    const size_t offered = std::min<size_t>(pending.size(), UINT32_MAX);
+    // ISA-L takes its input through a pointer to non-const but only reads it.
+    inflater.next_in = reinterpret_cast<uint8_t*>(const_cast<char*>(pending.data()));
+    inflater.avail_in = static_cast<uint32_t>(offered);
+    inflater.next_out = reinterpret_cast<uint8_t*>(to + filled);
+    inflater.avail_out = static_cast<uint32_t>(room);
+    const int status = isal_inflate(&inflater);
+    const size_t made = room - inflater.avail_out;
+    const bool stuck = made == 0 && inflater.avail_in == offered;
+    filled += made;
+    pending.remove_prefix(offered - inflater.avail_in);
+    if (status < 0 && status != ISAL_END_INPUT) {
+      damage = fmt::format("gzip data does not decode (ISA-L error {})", status);
+      ended = true;
+    } else if (inflater.block_state == ISAL_BLOCK_FINISH) {
+      member_open = false;
+    } else if (offered == 0 && stuck) {
+      damage = "the gzip stream ends early";
+      ended = true;
+    }
+  }
+  return filled;
+}
+
+}  // namespace roofmark::trace

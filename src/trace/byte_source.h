@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of a profile, whatever its container: plain text or gzip, from a file or from memory.
+// gzip is recognised by its magic number, not by the file's name, and may have several members.
+// Profiles are written by processes that crash and disks that fill up, so damage at the end is not
+// an error: what came before it is delivered, and damaged() says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace roofmark::trace {
+
+class ByteSource {
+ public:
+  // Errors: kNotFound, kIo.
+  static Result<ByteSource> OpenFile(const std::filesystem::path& path);
+  // Borrows `bytes`, which must outlive the source.
+  static ByteSource FromMemory(std::string_view bytes);
+
+  ByteSource(ByteSource&&) noexcept;
+  ByteSource& operator=(ByteSource&&) noexcept;
+  ~ByteSource();
+
+  // Fills `to` with up to `capacity` bytes and returns how many; 0 only at the end.
+  // Errors: kIo when the operating system fails to read.
+  Result<size_t> Read(char* to, size_t capacity);
+
+  bool gzip() const;
+  uint64_t stored_bytes() const;  // bytes read from the file so far
+  uint64_t bytes() const;         // bytes delivered so far
+  // The gzip stream ended early or did not decode; empty where all is well.
+  const std::string& damage() const;
+
+ private:
+  struct State;
+  explicit ByteSource(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace roofmark::trace

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Four comparisons a block give bit masks; escapes and strings are then solved on whole words.
+// Source of the word tricks: Langdale and Lemire, "Parsing Gigabytes of JSON per Second", VLDB
+// Journal 28 (2019), section 3.1.
+#include "trace/char_scan.h"
+
+#include <immintrin.h>
+
+#include <bit>
+#include <initializer_list>
+
+#define ROOFMARK_AVX2 __attribute__((target("avx2,pclmul")))
+#define ROOFMARK_AVX512 __attribute__((target("avx512bw,avx512f,pclmul")))
+
+namespace roofmark::trace {
+namespace {
+
+struct RawMasks {
+  uint64_t quote;
+  uint64_t backslash;
+  uint64_t open;
+  uint64_t close;
+};
+
+// Bit i is the parity of the bits 0..i: ones from each opening quote up to before its closing one.
+uint64_t PrefixXor(uint64_t bits) {
+  for (int shift = 1; shift < 64; shift <<= 1) bits ^= bits << shift;
+  return bits;
+}
+
+// The bytes that a backslash escapes. Backslashes are rare, so one bit at a time will do.
+uint64_t EscapedBytes(uint64_t backslash, uint64_t& carry) {
+  uint64_t escaped = carry;
+  carry = 0;
+  backslash &= ~escaped;
+  while (backslash != 0) {
+    const int at = std::countr_zero(backslash);
+    if (at == 63) {
+      carry = 1;
+      break;
+    }
+    const uint64_t next = uint64_t{1} << (at + 1);
+    escaped |= next;
+    backslash &= ~(next | (uint64_t{1} << at));
+  }
+  return escaped;
+}
+
+// Removes escaped quotes; `quote` becomes the mask of real ones.
+inline void DropEscapedQuotes(RawMasks& raw, ScanState& state) {
+  if ((raw.backslash | state.escaped) == 0) return;
+  raw.quote &= ~EscapedBytes(raw.backslash, state.escaped);
+}
+
+inline BraceMasks Outside(const RawMasks& raw, uint64_t inside, ScanState& state) {
+  inside ^= state.in_string;
+  state.in_string = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
+  return {raw.open & ~inside, raw.close & ~inside};
+}
+
+inline uint64_t EqualSse2(const __m128i (&part)[4], char byte) {
+  const __m128i wanted = _mm_set1_epi8(byte);
+  uint64_t mask = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto bits = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(part[i], wanted)));
+    mask |= uint64_t{bits} << (16 * i);
+  }
+  return mask;
+}
+
+void ScanSse2(const char* text, size_t blocks, ScanState& state, BraceMasks* masks) {
+  for (size_t block = 0; block < blocks; ++block, text += kScanBlock) {
+    const auto* at = reinterpret_cast<const __m128i*>(text);
+    const __m128i part[4] = {_mm_loadu_si128(at), _mm_loadu_si128(at + 1), _mm_loadu_si128(at + 2),
+                             _mm_loadu_si128(at + 3)};
+    RawMasks raw{EqualSse2(part, '"'), EqualSse2(part, '\\'), EqualSse2(part, '{'),
+                 EqualSse2(part, '}')};
+    DropEscapedQuotes(raw, state);
+    masks[block] = Outside(raw, PrefixXor(raw.quote), state);
+  }
+}
+
+ROOFMARK_AVX2 inline uint64_t EqualAvx2(__m256i low, __m256i high, char byte) {
+  const __m256i wanted = _mm256_set1_epi8(byte);
+  const auto a = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted)));
+  const auto b = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted)));
+  return uint64_t{b} << 32 | a;
+}
+
+ROOFMARK_AVX2 void ScanAvx2(const char* text, size_t blocks, ScanState& state, BraceMasks* masks) {
+  for (size_t block = 0; block < blocks; ++block, text += kScanBlock) {
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + 32));
+    RawMasks raw{EqualAvx2(low, high, '"'), EqualAvx2(low, high, '\\'), EqualAvx2(low, high, '{'),
+                 EqualAvx2(low, high, '}')};
+    DropEscapedQuotes(raw, state);
+    const __m128i inside = _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(raw.quote)),
+                                                _mm_set1_epi8(-1), 0);
+    masks[block] = Outside(raw, static_cast<uint64_t>(_mm_cvtsi128_si64(inside)), state);
+  }
+}
+
+ROOFMARK_AVX512 void ScanAvx512(const char* text, size_t blocks, ScanState& state,
+                                BraceMasks* masks) {
+  for (size_t block = 0; block < blocks; ++block, text += kScanBlock) {
+    const __m512i bytes = _mm512_loadu_si512(text);
+    RawMasks raw{_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('"')),
+                 _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\\')),
+                 _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('{')),
+                 _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('}'))};
+    DropEscapedQuotes(raw, state);
+    const __m128i inside = _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(raw.quote)),
+                                                _mm_set1_epi8(-1), 0);
+    masks[block] = Outside(raw, static_cast<uint64_t>(_mm_cvtsi128_si64(inside)), state);
+  }
+}
+
+using ScanFunction = void (*)(const char*, size_t, ScanState&, BraceMasks*);
+
+ScanFunction ScanFor(ScanIsa isa) {
+  switch (isa) {
+    case ScanIsa::kAvx512:
+      return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("pclmul") ? ScanAvx512
+                                                                                    : nullptr;
+    case ScanIsa::kAvx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") ? ScanAvx2
+                                                                                : nullptr;
+    case ScanIsa::kSse2:
+      return ScanSse2;
+  }
+  return ScanSse2;
+}
+
+ScanFunction BestScan() {
+  for (const ScanIsa isa : {ScanIsa::kAvx512, ScanIsa::kAvx2}) {
+    if (const ScanFunction found = ScanFor(isa)) return found;
+  }
+  return ScanSse2;
+}
+
+// Both compare the first and the last byte of "\n  }" at once and check the spaces after a hit.
+bool IsNativeEnd(const char* at) {
+  return at[1] == ' ' && at[2] == ' ';
+}
+
+size_t FindNativeEndSse2(const char* text, size_t size) {
+  const __m128i newline = _mm_set1_epi8('\n');
+  const __m128i brace = _mm_set1_epi8('}');
+  for (size_t at = 0; at < size; at += 16) {
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + at));
+    const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + at + 3));
+    auto bits = static_cast<uint32_t>(_mm_movemask_epi8(
+        _mm_and_si128(_mm_cmpeq_epi8(first, newline), _mm_cmpeq_epi8(last, brace))));
+    for (; bits != 0; bits &= bits - 1) {
+      const size_t hit = at + static_cast<size_t>(std::countr_zero(bits));
+      if (hit + 4 <= size && IsNativeEnd(text + hit)) return hit;
+    }
+  }
+  return size;
+}
+
+ROOFMARK_AVX2 size_t FindNativeEndAvx2(const char* text, size_t size) {
+  const __m256i newline = _mm256_set1_epi8('\n');
+  const __m256i brace = _mm256_set1_epi8('}');
+  for (size_t at = 0; at < size; at += 32) {
+    const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + at));
+    const __m256i last = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + at + 3));
+    auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(
+        _mm256_and_si256(_mm256_cmpeq_epi8(first, newline), _mm256_cmpeq_epi8(last, brace))));
+    for (; bits != 0; bits &= bits - 1) {
+      const size_t hit = at + static_cast<size_t>(std::countr_zero(bits));
+      if (hit + 4 <= size && IsNativeEnd(text + hit)) return hit;
+    }
+  }
+  return size;
+}
+
+}  // namespace
+
+void ScanBraces(const char* text, size_t blocks, ScanState& state, BraceMasks* masks) {
+  static const ScanFunction scan = BestScan();
+  scan(text, blocks, state, masks);
+}
+
+bool ScanBracesWith(ScanIsa isa, const char* text, size_t blocks, ScanState& state,
+                    BraceMasks* masks) {
+  const ScanFunction scan = ScanFor(isa);
+  if (scan == nullptr) return false;
+  scan(text, blocks, state, masks);
+  return true;
+}
+
+size_t FindNativeEnd(const char* text, size_t size) {
+  static const bool wide = __builtin_cpu_supports("avx2") != 0;
+  return wide ? FindNativeEndAvx2(text, size) : FindNativeEndSse2(text, size);
+}
+
+}  // namespace roofmark::trace

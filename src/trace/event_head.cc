@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kineto and every tool that rewrites its files put ph and cat first, so a comparison of 19 bytes
+// usually decides; otherwise the keys are walked.
+#include "trace/event_head.h"
+
+#include <array>
+#include <utility>
+
+namespace roofmark::trace {
+namespace {
+
+constexpr std::string_view kUsual = "\"ph\": \"X\", \"cat\": \"";
+
+bool IsSpace(char byte) {
+  return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+Category CategoryOf(std::string_view name) {
+  static constexpr std::array<std::pair<std::string_view, Category>, 14> kNames = {{
+      {"python_function", Category::kPython},
+      {"cpu_op", Category::kCpuOp},
+      {"cuda_runtime", Category::kRuntime},
+      {"kernel", Category::kKernel},
+      {"cuda_driver", Category::kRuntime},
+      {"gpu_memcpy", Category::kMemcpy},
+      {"gpu_memset", Category::kMemset},
+      {"user_annotation", Category::kAnnotation},
+      {"gpu_user_annotation", Category::kGpuAnnotation},
+      {"Kernel", Category::kKernel},
+      {"Operator", Category::kCpuOp},
+      {"Runtime", Category::kRuntime},
+      {"Memcpy", Category::kMemcpy},
+      {"Memset", Category::kMemset},
+  }};
+  for (const auto& [known, category] : kNames) {
+    if (name == known) return category;
+  }
+  return Category::kOther;
+}
+
+// Walks the members of one object, values unread. Tolerates anything and stops at nonsense.
+class KeyWalker {
+ public:
+  explicit KeyWalker(std::string_view text) : rest_(text.substr(text.empty() ? 0 : 1)) {}
+
+  bool Next(std::string_view& key, std::string_view& value) {
+    Skip(",");
+    if (!TakeString(key)) return false;
+    Skip(":");
+    if (rest_.empty()) return false;
+    if (rest_.front() == '"') return TakeString(value);
+    const size_t length =
+        rest_.front() == '{' || rest_.front() == '[' ? NestedLength() : rest_.find_first_of(",}");
+    value = rest_.substr(0, length);
+    rest_.remove_prefix(std::min(length, rest_.size()));
+    return true;
+  }
+
+ private:
+  void Skip(std::string_view also) {
+    while (!rest_.empty() && (IsSpace(rest_.front()) || also.find(rest_.front()) != also.npos)) {
+      rest_.remove_prefix(1);
+    }
+  }
+
+  // Without its quotes.
+  bool TakeString(std::string_view& text) {
+    if (rest_.empty() || rest_.front() != '"') return false;
+    const size_t length = StringLength(rest_);
+    if (length < 2) return false;
+    text = rest_.substr(1, length - 2);
+    rest_.remove_prefix(length);
+    return true;
+  }
+
+  // With both quotes; 0 where it does not end.
+  static size_t StringLength(std::string_view text) {
+    for (size_t at = 1; at < text.size(); ++at) {
+      if (text[at] == '"') return at + 1;
+      if (text[at] == '\\') ++at;
+    }
+    return 0;
+  }
+
+  size_t NestedLength() const {
+    size_t depth = 0;
+    for (size_t at = 0; at < rest_.size(); ++at) {
+      const char byte = rest_[at];
+      if (byte == '"') {
+        const size_t length = StringLength(rest_.substr(at));
+        if (length == 0) return rest_.size();
+        at += length - 1;
+      } else if (byte == '{' || byte == '[') {
+        ++depth;
+      } else if ((byte == '}' || byte == ']') && --depth == 0) {
+        return at + 1;
+      }
+    }
+    return rest_.size();
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace
+
+Category ReadCategory(std::string_view event) {
+  const size_t skip = event.size() > 6 && event[1] == '\n' ? 6 : 1;
+  if (event.size() > skip && event.substr(skip).starts_with(kUsual)) {
+    const std::string_view rest = event.substr(skip + kUsual.size(), 32);
+    const size_t quote = rest.find('"');
+    if (quote != std::string_view::npos) return CategoryOf(rest.substr(0, quote));
+  }
+  KeyWalker walker(event);
+  std::string_view key;
+  std::string_view value;
+  std::string_view category;
+  bool complete = false;
+  while ((!complete || category.empty()) && walker.Next(key, value)) {
+    if (key == "cat") category = value;
+    if (key == "ph") {
+      complete = value == "X";
+      if (!complete) return Category::kOther;
+    }
+  }
+  return complete ? CategoryOf(category) : Category::kOther;
+}
+
+}  // namespace roofmark::trace

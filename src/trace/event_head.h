@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kind of event it is, from its first bytes where possible: most events of a profile are not
+// needed, and this is all that is ever read of them.
+#pragma once
+
+#include <string_view>
+
+namespace roofmark::trace {
+
+enum class Category {
+  kOther,  // not needed: flows, overhead, metadata rows, counters, other accelerators
+  kPython,
+  kKernel,
+  kMemcpy,
+  kMemset,
+  kRuntime,  // a call of the CUDA or HIP runtime, or of the driver
+  kCpuOp,
+  kAnnotation,     // record_function on the CPU
+  kGpuAnnotation,  // the same, projected on a GPU stream
+};
+
+// Reads `ph` and `cat` of an event, in whatever order its keys are; only complete events (ph X) are
+// more than kOther. Knows today's categories and the capitalised ones of 2021.
+Category ReadCategory(std::string_view event);
+
+}  // namespace roofmark::trace

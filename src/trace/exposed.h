@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exposed time: overlapping kernels share the time in which they overlap, so that the parts add up
+// to the time in which the device was busy. The plain sum of durations counts it twice.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trace/profile.h"
+
+namespace roofmark::trace {
+
+struct Exposure {
+  std::vector<int64_t> exposed_ns;  // by kernel, in the order given
+  int64_t union_ns = 0;             // summed over devices
+  uint64_t devices = 0;
+};
+
+// An instant covered by k kernels of a device gives 1/k to each. Remainders go, one nanosecond
+// each, to the kernels that started first (then: come first in the profile).
+// Guarantees: the sum of exposed_ns is union_ns exactly.
+Exposure ComputeExposure(std::span<const Launch> kernels);
+
+}  // namespace roofmark::trace

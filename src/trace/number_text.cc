@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decimal arithmetic on digits; no floating point.
+#include "trace/number_text.h"
+
+#include <charconv>
+
+#include "trace/string_table.h"
+
+namespace roofmark::trace {
+namespace {
+
+std::string_view Unquoted(std::string_view text) {
+  const auto drop = [](char byte) {
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t' || byte == '"';
+  };
+  while (!text.empty() && drop(text.back())) text.remove_suffix(1);
+  while (!text.empty() && drop(text.front())) text.remove_prefix(1);
+  return text;
+}
+
+bool IsDigit(char byte) {
+  return byte >= '0' && byte <= '9';
+}
+
+// 999999999999999999 fits with a digit to spare.
+constexpr int kMaxDigits = 18;
+
+// Digits and the power of ten that the last of them stands for.
+struct Decimal {
+  int64_t digits = 0;
+  int64_t exponent = 0;
+  int count = 0;  // significant digits
+};
+
+// Takes digits of both sides of the point; digits that do not fit are only counted.
+bool TakeDigits(std::string_view& text, Decimal& number) {
+  bool any = false;
+  bool fraction = false;
+  for (; !text.empty(); text.remove_prefix(1)) {
+    const char byte = text.front();
+    if (byte == '.' && !fraction) {
+      fraction = true;
+      continue;
+    }
+    if (!IsDigit(byte)) break;
+    any = true;
+    if (number.count == kMaxDigits) {
+      number.exponent += fraction ? 0 : 1;
+      continue;
+    }
+    number.digits = number.digits * 10 + (byte - '0');
+    number.count += number.digits != 0 ? 1 : 0;
+    number.exponent -= fraction ? 1 : 0;
+  }
+  return any;
+}
+
+// digits * 10^exponent, rounded; nothing on overflow.
+std::optional<int64_t> Scaled(Decimal number) {
+  while (number.exponent > 0 && number.digits != 0) {
+    if (__builtin_mul_overflow(number.digits, 10, &number.digits)) return std::nullopt;
+    --number.exponent;
+  }
+  if (number.exponent < -kMaxDigits) return 0;
+  int64_t last = 0;
+  for (; number.exponent < 0; ++number.exponent) {
+    last = number.digits % 10;
+    number.digits /= 10;
+  }
+  return number.digits + (last >= 5 ? 1 : 0);
+}
+
+}  // namespace
+
+std::optional<int64_t> ParseMicroseconds(std::string_view text) {
+  text = Unquoted(text);
+  const bool negative = !text.empty() && text.front() == '-';
+  if (negative || (!text.empty() && text.front() == '+')) text.remove_prefix(1);
+  Decimal number;
+  if (!TakeDigits(text, number)) return std::nullopt;
+  if (!text.empty() && (text.front() == 'e' || text.front() == 'E')) {
+    text.remove_prefix(1);
+    if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+    int exponent = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+    if (error != std::errc() || exponent > 1000 || exponent < -1000) return std::nullopt;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    number.exponent += exponent;
+  }
+  if (!text.empty()) return std::nullopt;
+  number.exponent += 3;  // us -> ns
+  const std::optional<int64_t> value = Scaled(number);
+  if (!value) return std::nullopt;
+  return negative ? -*value : *value;
+}
+
+std::optional<int64_t> ParseInteger(std::string_view text) {
+  text = Unquoted(text);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+uint64_t ParseIdentifier(std::string_view text) {
+  text = Unquoted(text);
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
+  return HashText(text) | uint64_t{1} << 63;
+}
+
+}  // namespace roofmark::trace

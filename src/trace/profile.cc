@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns events into rows. Nothing is linked here, since kernels may precede or follow the calls
+// that launched them.
+#include "trace/profile.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "trace/event_fields.h"
+#include "trace/event_head.h"
+#include "trace/number_text.h"
+
+namespace roofmark::trace {
+namespace {
+
+class ProfileBuilder : public EventSink {
+ public:
+  explicit ProfileBuilder(Profile& profile) : profile_(profile) {}
+
+  Taken TakeEvent(std::string_view event, Extent extent) override;
+  void TakeMember(std::string_view key, std::string_view value) override;
+
+ private:
+  void TakeLaunch(const EventFields& fields, int64_t start, int64_t dur, Category category);
+  void TakeCall(const EventFields& fields, int64_t start);
+  void TakeOp(const EventFields& fields, int64_t start, int64_t dur, Category category);
+  void TakeGpuRange(const EventFields& fields, int64_t start, int64_t dur);
+  TextId Name(std::string_view raw);
+  uint32_t Thread(const EventFields& fields);
+  TextId InternIf(std::string_view text) {
+    return text.empty() ? kNoText : profile_.text.Intern(text);
+  }
+
+  Profile& profile_;
+  EventParser parser_;
+  StringTable threads_;
+  StringTable streams_;
+  std::string key_;
+};
+
+uint64_t IdOrNone(std::string_view text) {
+  return text.empty() ? kNoId : ParseIdentifier(text);
+}
+
+int32_t Device(const EventFields& fields) {
+  const std::string_view text = fields.device.empty() ? fields.pid : fields.device;
+  const std::optional<int64_t> device = ParseInteger(text);
+  return device && *device >= 0 && *device <= INT32_MAX ? static_cast<int32_t>(*device) : -1;
+}
+
+Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
+  const Category category = ReadCategory(event);
+  if (category == Category::kPython) ++profile_.python_events;
+  if (category == Category::kPython || category == Category::kOther) return Taken::kSkipped;
+  EventFields fields;
+  if (!parser_.Parse(event, extent, fields)) return Taken::kDamaged;
+  const std::optional<int64_t> start = ParseMicroseconds(fields.ts);
+  std::optional<int64_t> dur = ParseMicroseconds(fields.dur);
+  if (fields.dur.empty()) dur = 0;
+  int64_t end = 0;
+  if (!start || !dur || __builtin_add_overflow(*start, *dur, &end)) return Taken::kDamaged;
+  if (*dur < 0) ++profile_.loss.negative_dur;
+  dur = std::max<int64_t>(*dur, 0);
+  switch (category) {
+    case Category::kKernel:
+    case Category::kMemcpy:
+    case Category::kMemset:
+      TakeLaunch(fields, *start, *dur, category);
+      break;
+    case Category::kRuntime:
+      TakeCall(fields, *start);
+      break;
+    case Category::kCpuOp:
+    case Category::kAnnotation:
+      TakeOp(fields, *start, *dur, category);
+      break;
+    case Category::kGpuAnnotation:
+      TakeGpuRange(fields, *start, *dur);
+      break;
+    case Category::kPython:
+    case Category::kOther:
+      break;
+  }
+  return Taken::kKept;
+}
+
+void ProfileBuilder::TakeLaunch(const EventFields& fields, int64_t start, int64_t dur,
+                                Category category) {
+  if (category == Category::kMemset) {
+    ++profile_.fills;
+    return;
+  }
+  if (dur == 0) ++profile_.loss.zero_dur;
+  const std::string_view stream = fields.stream.empty() ? fields.tid : fields.stream;
+  const Launch launch{.start_ns = start,
+                      .dur_ns = dur,
+                      .correlation = IdOrNone(fields.correlation),
+                      .external_id = IdOrNone(fields.external_id),
+                      .name = Name(fields.name),
+                      .device = Device(fields),
+                      .stream = streams_.Intern(stream)};
+  (category == Category::kKernel ? profile_.kernels : profile_.copies).push_back(launch);
+}
+
+void ProfileBuilder::TakeCall(const EventFields& fields, int64_t start) {
+  profile_.calls.push_back({.start_ns = start,
+                            .correlation = IdOrNone(fields.correlation),
+                            .name = Name(fields.name),
+                            .kernel = fields.kernel.empty() ? kNoText : Name(fields.kernel),
+                            .thread = Thread(fields)});
+}
+
+void ProfileBuilder::TakeOp(const EventFields& fields, int64_t start, int64_t dur,
+                            Category category) {
+  const bool annotation = category == Category::kAnnotation;
+  if (annotation) ++profile_.user_annotations;
+  profile_.ops.push_back({.start_ns = start,
+                          .end_ns = start + dur,
+                          .external_id = IdOrNone(fields.external_id),
+                          .name = Name(fields.name),
+                          .dims = InternIf(fields.dims),
+                          .types = InternIf(fields.types),
+                          .concrete = InternIf(fields.concrete),
+                          .thread = Thread(fields),
+                          .annotation = annotation});
+}
+
+void ProfileBuilder::TakeGpuRange(const EventFields& fields, int64_t start, int64_t dur) {
+  const std::string_view stream = fields.stream.empty() ? fields.tid : fields.stream;
+  profile_.gpu_ranges.push_back({.start_ns = start,
+                                 .end_ns = start + dur,
+                                 .name = Name(fields.name),
+                                 .device = Device(fields),
+                                 .stream = streams_.Intern(stream)});
+}
+
+TextId ProfileBuilder::Name(std::string_view raw) {
+  if (raw.find('\\') == std::string_view::npos) return profile_.text.Intern(raw);
+  return profile_.text.Intern(Unescape(raw));
+}
+
+uint32_t ProfileBuilder::Thread(const EventFields& fields) {
+  key_.assign(fields.pid);
+  key_ += '/';
+  key_ += fields.tid;
+  return threads_.Intern(key_);
+}
+
+// The value of "key": number somewhere in a JSON text, or "key": "text" without its quotes.
+std::string_view MemberText(std::string_view json, std::string_view key) {
+  const size_t found = json.find(key);
+  if (found == std::string_view::npos) return {};
+  size_t at = found + key.size();
+  while (at < json.size() && (json[at] == ' ' || json[at] == ':' || json[at] == '\n')) ++at;
+  if (at < json.size() && json[at] == '"') {
+    return json.substr(at + 1, json.find('"', at + 1) - at - 1);
+  }
+  return json.substr(at, json.find_first_of(",}] \n", at) - at);
+}
+
+void ProfileBuilder::TakeMember(std::string_view key, std::string_view value) {
+  if (key == "baseTimeNanoseconds") profile_.base_ns = ParseInteger(value);
+  if (key == "record_shapes") profile_.shapes_recorded = value.starts_with('1');
+  if (key == "distributedInfo") profile_.rank = ParseInteger(MemberText(value, "\"rank\""));
+  if (key == "deviceProperties") profile_.device_name = MemberText(value, "\"name\"");
+  if (key == "cuda_runtime_version" || key == "cupti_version") profile_.vendor = "cuda";
+  if (key == "hip_runtime_version" || key == "roctracer_version") profile_.vendor = "rocm";
+}
+
+}  // namespace
+
+Result<Profile> ReadProfile(ByteSource source) {
+  Profile profile;
+  ProfileBuilder builder(profile);
+  EventSplitter splitter(source, builder);
+  TRY(splitter.Run());
+  profile.events = splitter.events();
+  profile.bytes = source.bytes();
+  profile.stored_bytes = source.stored_bytes();
+  profile.loss.split = splitter.loss();
+  profile.loss.damage = source.damage();
+  return profile;
+}
+
+Result<Profile> ReadProfile(const std::filesystem::path& path) {
+  ByteSource source = TRY_IN(ByteSource::OpenFile(path), "reading a profile");
+  return TRY_IN(ReadProfile(std::move(source)), "reading profile " + path.string());
+}
+
+std::string ContentHash(const Profile& profile) {
+  std::string bytes;
+  const auto add = [&](auto number) {
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  };
+  add(profile.base_ns.value_or(0));
+  add(profile.events);
+  add(static_cast<uint64_t>(profile.ops.size()));
+  add(static_cast<uint64_t>(profile.calls.size()));
+  for (const auto* launches : {&profile.kernels, &profile.copies}) {
+    for (const Launch& launch : *launches) {
+      add(launch.start_ns);
+      add(launch.dur_ns);
+      add(launch.device);
+      add(HashText(profile.text.Text(launch.name)));
+    }
+  }
+  return Sha256Hex(bytes);
+}
+
+}  // namespace roofmark::trace

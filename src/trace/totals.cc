@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over the kernels, with the two indexes that their columns need.
+#include "trace/totals.h"
+
+#include <unordered_map>
+#include <vector>
+
+#include "trace/calls.h"
+#include "trace/exposed.h"
+
+namespace roofmark::trace {
+namespace {
+
+IdIndex OpsByExternalId(const Profile& profile) {
+  IdIndex index(profile.ops.size());
+  for (uint32_t row = 0; row < profile.ops.size(); ++row) {
+    const CpuOp& op = profile.ops[row];
+    if (!op.annotation && op.external_id != kNoId) index.Add(op.external_id, row);
+  }
+  return index;
+}
+
+// Distinct names, and correlation ids that several kernels share.
+void CountDistinct(const Profile& profile, Totals& totals) {
+  std::vector<bool> seen(profile.text.size());
+  std::unordered_map<uint64_t, uint64_t> by_correlation;
+  by_correlation.reserve(profile.kernels.size());
+  for (const Launch& kernel : profile.kernels) {
+    if (!seen[kernel.name]) {
+      seen[kernel.name] = true;
+      ++totals.names;
+    }
+    if (++by_correlation[kernel.correlation] == 2) ++totals.corr_ids_with_many_kernels;
+  }
+}
+
+}  // namespace
+
+Totals ComputeTotals(const Profile& profile) {
+  Totals totals{.events = profile.events,
+                .kernels = profile.kernels.size(),
+                .memcpy = profile.copies.size(),
+                .python_events = profile.python_events,
+                .user_annotations = profile.user_annotations,
+                .neg_dur = profile.loss.negative_dur};
+  const Exposure exposure = ComputeExposure(profile.kernels);
+  totals.union_ns = exposure.union_ns;
+  totals.devices = exposure.devices;
+  for (const Launch& copy : profile.copies) totals.memcpy_ns += copy.dur_ns;
+  CountDistinct(profile, totals);
+  const CallFinder calls(profile);
+  const IdIndex ops = OpsByExternalId(profile);
+  for (const Launch& kernel : profile.kernels) {
+    totals.sum_kernel_ns += kernel.dur_ns;
+    const uint32_t call = calls.Find(kernel);
+    if (call == kNone32) {
+      ++totals.kernels_no_runtime;
+    } else if (calls.IsGraphLaunch(call)) {
+      ++totals.graph_kernels;
+      totals.graph_ns += kernel.dur_ns;
+    }
+    if (kernel.external_id == kNoId) continue;
+    if (kernel.external_id == kernel.correlation) ++totals.kernels_extid_eq_corr;
+    const uint32_t op = ops.First(kernel.external_id);
+    if (op == kNone32) continue;
+    ++totals.kernels_extid_op;
+    if (profile.ops[op].dims == kNoText) continue;
+    ++totals.kernels_extid_op_shaped;
+    totals.shaped_ns += kernel.dur_ns;
+  }
+  return totals;
+}
+
+// Source: of the public profiles from 2022 to early 2024, each has 100 % equal ids; of the later
+// ones, none has more than 10 %.
+bool ExternalIdsAreReal(const Totals& totals) {
+  return totals.kernels_extid_eq_corr * 10 < totals.kernels * 9;
+}
+
+}  // namespace roofmark::trace
