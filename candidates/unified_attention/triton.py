@@ -68,8 +68,8 @@ def _attend(q, key_cache, value_cache, starts, kv_lens, table, out, part_out, pa
         # Sequence s starts at tile starts[s] * HEADS // ROWS + s, which leaves each the tiles it needs.
         # The last tiles of a sequence see the most keys: they go first.
         tile = tl.num_programs(0) - 1 - program
-        seq = 0
-        high = seqs
+        seq = tile * 0
+        high = seq + seqs
         while high - seq > 1:
             middle = (seq + high) // 2
             begins = tl.load(starts + middle) * HEADS // ROWS + middle
