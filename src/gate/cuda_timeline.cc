@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/cuda_timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "device/cuda_stage.h"
+
+namespace roofmark::gate {
+namespace {
+
+Result<MeteredModule> ParseModule(const Json& json) {
+  MeteredModule module{.sha256 = TRY(json.String("sha256")), .loader = TRY(json.String("loader"))};
+  const Json* const callers = TRY(json.ArrayAt("callers"));
+  for (const Json& caller : callers->array()) {
+    if (!caller.is_string()) return Fail(ErrorKind::kInput, "meter: a caller is no text");
+    module.callers.push_back(caller.as_string());
+  }
+  return module;
+}
+
+Result<MeteredName> ParseName(const Json& json, size_t modules) {
+  MeteredName name{.name = TRY(json.String("name"))};
+  const Json* const indices = TRY(json.ArrayAt("modules"));
+  for (const Json& index : indices->array()) {
+    if (!index.is_int() || index.as_int() < 0 || static_cast<size_t>(index.as_int()) >= modules) {
+      return Fail(ErrorKind::kInput, "meter: a name refers to a module that is not listed");
+    }
+    name.modules.push_back(static_cast<size_t>(index.as_int()));
+  }
+  return name;
+}
+
+Result<MeteredOperation> ParseOperation(const Json& json, size_t names) {
+  const auto is_int = [](const Json& field) { return field.is_int() && field.as_int() >= 0; };
+  if (!json.is_array() || json.array().size() != 6 || !std::ranges::all_of(json.array(), is_int)) {
+    return Fail(ErrorKind::kInput, "meter: an operation is not six numbers");
+  }
+  const Json::Array& fields = json.array();
+  if (fields[0].as_int() > 2 || static_cast<size_t>(fields[1].as_int()) >= names ||
+      fields[3].as_int() < fields[2].as_int()) {
+    return Fail(ErrorKind::kInput, "meter: an operation has a kind, name or time out of range");
+  }
+  return MeteredOperation{.kind = static_cast<MeteredKind>(fields[0].as_int()),
+                          .name = static_cast<size_t>(fields[1].as_int()),
+                          .start_ns = fields[2].as_int(),
+                          .end_ns = fields[3].as_int(),
+                          .stream = fields[4].as_int()};
+}
+
+enum class Part { kCandidate, kHold, kFlush, kMark };
+
+// A kernel is the stage's when its name is and the only module with that name is the stage's cubin.
+Part PartOf(const MeterReport& report, const MeteredOperation& operation,
+            const std::string& stage_sha256) {
+  if (operation.kind != MeteredKind::kKernel) return Part::kCandidate;
+  const MeteredName& name = report.names[operation.name];
+  const bool from_stage =
+      !name.modules.empty() && std::ranges::all_of(name.modules, [&](size_t module) {
+        return report.modules[module].sha256 == stage_sha256;
+      });
+  if (!from_stage) return Part::kCandidate;
+  if (name.name == device::kStageHold) return Part::kHold;
+  if (name.name == device::kStageFlush) return Part::kFlush;
+  if (name.name == device::kStageMark) return Part::kMark;
+  return Part::kCandidate;
+}
+
+// The stage's kernels around one call, and the flush behind it.
+struct Window {
+  int64_t flush_start = 0;
+  int64_t begin = 0;  // start of the mark before the call
+  int64_t end = 0;    // start of the mark behind the call
+  int64_t next_flush = 0;
+};
+
+struct Staged {
+  std::vector<Window> windows;
+  std::vector<size_t> others;  // operations of the candidate
+  std::string fault;
+};
+
+Staged FindWindows(const MeterReport& report, const std::string& stage_sha256, size_t calls) {
+  Staged staged;
+  std::vector<int64_t> flushes;
+  std::vector<int64_t> marks;
+  for (size_t i = 0; i < report.operations.size(); ++i) {
+    const MeteredOperation& operation = report.operations[i];
+    switch (PartOf(report, operation, stage_sha256)) {
+      case Part::kCandidate:
+        staged.others.push_back(i);
+        break;
+      case Part::kHold:
+        break;
+      case Part::kFlush:
+        flushes.push_back(operation.start_ns);
+        break;
+      case Part::kMark:
+        marks.push_back(operation.start_ns);
+        break;
+    }
+  }
+  if (flushes.size() != calls + 1 || marks.size() != 2 * calls) {
+    staged.fault = fmt::format(
+        "the meter shows {} flushes and {} marks of {} calls: its records were cut or disturbed",
+        flushes.size(), marks.size(), calls);
+    return staged;
+  }
+  for (size_t i = 0; i < calls; ++i) {
+    const Window window = {flushes[i], marks[2 * i], marks[2 * i + 1], flushes[i + 1]};
+    if (window.flush_start > window.begin || window.begin > window.end ||
+        window.end > window.next_flush) {
+      staged.fault = fmt::format("the meter's marks of call {} are out of order", i);
+      return staged;
+    }
+    staged.windows.push_back(window);
+  }
+  return staged;
+}
+
+// The first complaint stays.
+void Note(Timeline& timeline, std::string text) {
+  if (timeline.unsynchronised.empty()) timeline.unsynchronised = std::move(text);
+}
+
+void Place(const MeterReport& report, size_t index, const std::vector<Window>& windows,
+           Timeline& timeline) {
+  const MeteredOperation& operation = report.operations[index];
+  const std::string& name = report.names[operation.name].name;
+  // The last window whose mark came before this operation.
+  const auto after = std::ranges::upper_bound(windows, operation.start_ns, {}, &Window::begin);
+  if (after == windows.begin()) {
+    return Note(timeline, fmt::format("{} ran before the first call", name));
+  }
+  const auto at = static_cast<size_t>(after - windows.begin()) - 1;
+  const Window& window = windows[at];
+  if (operation.start_ns >= window.next_flush) {
+    return Note(timeline,
+                fmt::format("{} started {} ns after call {} had been followed by the "
+                            "next flush (stream {})",
+                            name, operation.start_ns - window.next_flush, at, operation.stream));
+  }
+  timeline.calls[at].operations.push_back(index);
+  if (operation.start_ns >= window.end) {
+    return Note(timeline, fmt::format("{} started {} ns after the stream of call {} was done "
+                                      "(stream {})",
+                                      name, operation.start_ns - window.end, at, operation.stream));
+  }
+  if (operation.end_ns > window.next_flush) {
+    Note(timeline, fmt::format("{} of call {} was still running {} ns into the next flush "
+                               "(stream {})",
+                               name, at, operation.end_ns - window.next_flush, operation.stream));
+  }
+}
+
+}  // namespace
+
+Result<MeterReport> ParseMeterReport(const Json& json) {
+  MeterReport report{.fault = TRY(json.String("fault")), .dropped = TRY(json.Int("dropped"))};
+  const Json* const modules = TRY(json.ArrayAt("modules"));
+  for (const Json& module : modules->array()) report.modules.push_back(TRY(ParseModule(module)));
+  const Json* const names = TRY(json.ArrayAt("names"));
+  for (const Json& name : names->array()) {
+    report.names.push_back(TRY(ParseName(name, report.modules.size())));
+  }
+  const Json* const operations = TRY(json.ArrayAt("operations"));
+  for (const Json& operation : operations->array()) {
+    report.operations.push_back(TRY(ParseOperation(operation, report.names.size())));
+  }
+  std::ranges::stable_sort(report.operations, {}, &MeteredOperation::start_ns);
+  return report;
+}
+
+Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls) {
+  Timeline timeline;
+  timeline.calls.resize(calls);
+  if (!report.fault.empty()) {
+    timeline.fault = report.fault;
+    return timeline;
+  }
+  if (report.dropped > 0) {
+    timeline.fault = fmt::format("CUPTI dropped {} records", report.dropped);
+    return timeline;
+  }
+  const Staged staged = FindWindows(report, stage_sha256, calls);
+  timeline.fault = staged.fault;
+  if (!timeline.fault.empty()) return timeline;
+  for (const size_t index : staged.others) Place(report, index, staged.windows, timeline);
+  for (CallSpan& call : timeline.calls) {
+    int64_t first = std::numeric_limits<int64_t>::max();
+    int64_t last = 0;
+    for (const size_t index : call.operations) {
+      first = std::min(first, report.operations[index].start_ns);
+      last = std::max(last, report.operations[index].end_ns);
+    }
+    if (!call.operations.empty()) call.device_ns = static_cast<double>(last - first);
+  }
+  return timeline;
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The meter's testimony about one batch, cut into calls. Everything that ran on the device from the
+// mark before call i to the flush behind it belongs to call i, on whatever stream it ran; work that
+// ran elsewhere is evidence that the candidate does not respect its stream.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace roofmark::gate {
+
+struct MeteredModule {
+  std::string sha256;
+  std::string loader;
+  std::vector<std::string> callers;
+};
+
+struct MeteredName {
+  std::string name;
+  std::vector<size_t> modules;  // modules that hold a kernel of that name
+};
+
+enum class MeteredKind { kKernel, kMemcpy, kMemset };
+
+struct MeteredOperation {
+  MeteredKind kind = MeteredKind::kKernel;
+  size_t name = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t stream = 0;
+};
+
+struct MeterReport {
+  std::string fault;  // why nothing was metered
+  int64_t dropped = 0;
+  std::vector<MeteredModule> modules;
+  std::vector<MeteredName> names;
+  std::vector<MeteredOperation> operations;  // by start
+};
+
+// Errors: kInput for anything but the meter's format (meter/meter.h); indices are checked.
+Result<MeterReport> ParseMeterReport(const Json& json);
+
+struct CallSpan {
+  double device_ns = 0;            // first start to last end; 0 when nothing ran
+  std::vector<size_t> operations;  // into MeterReport::operations
+};
+
+struct Timeline {
+  std::vector<CallSpan> calls;
+  // Work outside the windows of its calls; empty when there is none.
+  std::string unsynchronised;
+  // Why the records cannot be trusted or used ("marks are missing"); empty when they can.
+  std::string fault;
+};
+
+// `stage_sha256` is the hash of the stage's cubin (device/cuda_stage.h), by which its kernels are
+// recognised.
+Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls);
+
+}  // namespace roofmark::gate
