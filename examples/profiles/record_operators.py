@@ -3,7 +3,7 @@
 
 Each op appears in a profile as a CPU op with its `Input Dims` around the kernels that it launches,
 also while a CUDA graph is captured. All are destination-passing: `!` marks what is written. T is
-the number of tokens of the step, S of its sequences, Hq / Hk query and cache heads, D the head size,
+the number of tokens of the step, S of its sequences, Hq / Hk query and cache heads, D head size,
 k experts a token, E experts, I the width of one expert.
 
 op                         arguments, in recorded order

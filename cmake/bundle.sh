@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes a folder that runs on another x86-64 Linux machine: the binary, every shared library but
+# glibc's own beside it (found by $ORIGIN), and the data. Called by `./run bundle`.
+set -euo pipefail
+root=$1
+out=$2
+binary=$root/build/bin/roofmark
+
+# glibc's parts must come from the machine that runs it: they belong to its loader and its kernel.
+readonly GLIBC='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv|util|anl|nss_.*))\.so'
+
+if [ -e "$out" ] && [ ! -f "$out/BUNDLE" ]; then
+  echo "$out is there and is no bundle; remove it or name another folder" >&2
+  exit 3
+fi
+rm -rf "$out"
+mkdir -p "$out/bin" "$out/lib" "$out/share/roofmark/vendor"
+
+install -m 755 "$binary" "$out/bin/roofmark"
+ldd "$binary" | awk '$2 == "=>" && $3 ~ "^/" {print $1, $3}' | while read -r name path; do
+  [[ $name =~ $GLIBC ]] || install -m 644 "$path" "$out/lib/$name"
+done
+patchelf --set-rpath "\$ORIGIN/../lib" "$out/bin/roofmark"
+for library in "$out"/lib/*; do patchelf --set-rpath "\$ORIGIN" "$library"; done
+
+for folder in operators devices rules candidates examples suites; do
+  [ ! -d "$root/$folder" ] || cp -r "$root/$folder" "$out/share/roofmark/"
+done
+mkdir -p "$out/share/roofmark/src/worker"
+cp -r "$root/src/worker/python" "$out/share/roofmark/src/worker/"
+cp "$root/build/vendor/plotly.min.js" "$out/share/roofmark/vendor/"
+cp "$root/LICENSE" "$out/"
+find "$out" -name __pycache__ -prune -exec rm -rf {} +
+
+glibc=$(objdump -T "$out/bin/roofmark" "$out"/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -uV |
+  tail -n 1)
+printf 'roofmark for x86-64 Linux; least glibc: %s\n' "${glibc#GLIBC_}" > "$out/BUNDLE"
+cat "$out/BUNDLE"
+
+# The proof: from another folder, with nothing of this environment.
+(cd / && env -i "$out/bin/roofmark" --help > /dev/null) ||
+  { echo "the bundle does not run" >&2; exit 3; }
+used=$(cd / && env -i ldd "$out/bin/roofmark" | awk '$2 == "=>" {print $1, $3}')
+while read -r name path; do
+  [[ $name =~ $GLIBC || $path == "$out"/* ]] || { echo "$name comes from $path" >&2; exit 3; }
+done <<< "$used"
+libraries=$(find "$out/lib" -type f | wc -l)
+echo "$out: $(du -sh "$out" | cut -f1), $libraries libraries beside the binary; it runs"
