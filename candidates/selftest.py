@@ -10,24 +10,21 @@ its timer is a plain event pair, so it is for whoever writes one; evidence comes
 
 import argparse
 import ctypes
-import importlib.util
 import inspect
-import json
-import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 import traceback
 
 import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
-sys.path.insert(0, os.path.join(ROOT, "src", "worker", "python"))
-OPERATORS = ("rms_norm", "silu_and_mul", "block_scaled_mm", "unified_attention")
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tests", "operators"))
+
+from card import OPERATORS, Operator, evaluate, load_module  # noqa: E402
+
 TELLING = {
     "rms_norm": ("27", "14", "53", "c-prefill-32k-h8192", "c-decode-b64-h4096", "47", "c-prefill-odd"),
     "silu_and_mul": ("8", "36", "c-decode-b64-w14336", "0", "c-prefill-odd"),
@@ -55,88 +52,19 @@ typedef struct { void* data; DLDevice device; int32_t ndim; DLDataType dtype; in
 """
 
 
-def evaluate(text, names):
-    functions = {"ceil_div": lambda a, b: -(-int(a) // int(b)), "min": min, "max": max, "log2": math.log2}
-    return eval(text, {"__builtins__": {}}, {**functions, **names})  # the card's own expressions
+def header(operator):
+    """roofmark/<operator>.h, as `roofmark pack` writes it."""
+    lines = ["  DLTensor %s;" % t["name"] for t in operator.card["inputs"] + operator.card["outputs"]]
+    lines += ["  int64_t %s;" % name for name in operator.integers()]
+    lines += ["  double %s;" % name for name in operator.card["attributes"]]
+    return '#pragma once\n#include "roofmark/abi.h"\ntypedef struct {\n%s\n} %s_args;\n' % (
+        "\n".join(lines), operator.name)
 
 
-def expand(value):
-    return [v for v, count in value["rle"] for _ in range(count)] if isinstance(value, dict) else value
-
-
-class Operator:
-    def __init__(self, name):
-        folder = os.path.join(ROOT, "operators", name)
-        with open(os.path.join(folder, "operator.toml"), "rb") as file:
-            self.card = tomllib.load(file)
-        with open(os.path.join(folder, "shapes.jsonl")) as file:
-            self.shapes = {shape["id"]: shape for shape in map(json.loads, file)}
-        self.name = name
-        self.module = load_module("reference_of_" + name, os.path.join(folder, "reference.py"))
-
-    def resolve(self, shape_id):
-        """Axes, derived values and attributes of a shape, by name."""
-        names = {axis: expand(value) for axis, value in self.shapes[shape_id]["axes"].items()}
-        for name, rule in self.card["derived"].items():
-            if isinstance(rule, str):
-                names[name] = int(evaluate(rule, names))
-                continue
-            first = names[rule["over"]]
-            second = names[rule.get("with", rule["over"])]
-            values = [evaluate(rule["of"], {**names, "L": a, "M": b}) for a, b in zip(first, second)]
-            names[name] = int(max(values) if rule.get("take") == "max" else sum(values))
-        return {**names, **self.card["attributes"]}
-
-    def header(self):
-        lines = ["  DLTensor %s;" % t["name"] for t in self.card["inputs"] + self.card["outputs"]]
-        lines += ["  int64_t %s;" % name for name in self.integers()]
-        lines += ["  double %s;" % name for name in self.card["attributes"]]
-        return '#pragma once\n#include "roofmark/abi.h"\ntypedef struct {\n%s\n} %s_args;\n' % (
-            "\n".join(lines), self.name)
-
-    def integers(self):
-        axes = [axis for axis, kind in self.card["axes"].items() if kind == "int"]
-        return axes + list(self.card["derived"])
-
-    def outputs(self, names, device):
-        dtypes = {"bf16": torch.bfloat16, "f32": torch.float32}
-        return {
-            t["name"]: torch.full([int(evaluate(text, names)) for text in t["shape"]], float("nan"),
-                                  dtype=dtypes[t["dtype"]], device=device)
-            for t in self.card["outputs"]
-        }
-
-    def compare(self, got, want):
-        """Worst element and L2 error, each relative to its bound (above 1 is wrong), and the L2 error."""
-        worst, relative, error = 0.0, 0.0, 0.0
-        for name, bound in self.card["tolerance"].items():
-            g, w = got[name], want[name].float()
-            rms = square_mean(w) ** 0.5
-            step = max(1, (1 << 27) // max(1, w[0].numel()))
-            squares = 0.0
-            for i in range(0, w.shape[0], step):
-                difference = (g[i : i + step].float() - w[i : i + step]).abs()
-                if not torch.isfinite(difference).all():
-                    return math.inf, math.inf, math.inf
-                limit = bound["rtol"] * w[i : i + step].abs() + bound["atol_rms"] * rms
-                worst = max(worst, float((difference / limit).max()))
-                squares += float(difference.double().pow(2).sum())
-            error = (squares / w.numel()) ** 0.5 / rms
-            relative = max(relative, error / bound["rel_l2"])
-        return worst, relative, error
-
-
-def square_mean(tensor):
-    step = max(1, (1 << 27) // max(1, tensor[0].numel()))
-    return sum(float(tensor[i : i + step].double().pow(2).sum()) for i in range(0, tensor.shape[0], step)) / tensor.numel()
-
-
-def load_module(name, path):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+def blank_outputs(operator, names, device):
+    dtypes = {"bf16": torch.bfloat16, "f32": torch.float32}
+    return {t["name"]: torch.full(operator.sizes(t, names), float("nan"), dtype=dtypes[t["dtype"]], device=device)
+            for t in operator.card["outputs"]}
 
 
 class Native:
@@ -206,7 +134,7 @@ class Python:
 def build(operator, folder):
     include = os.path.join(folder, "roofmark")
     os.makedirs(include, exist_ok=True)
-    for name, text in (("abi.h", DLPACK), (operator.name + ".h", operator.header())):
+    for name, text in (("abi.h", DLPACK), (operator.name + ".h", header(operator))):
         with open(os.path.join(include, name), "w") as file:
             file.write(text)
     library = os.path.join(folder, operator.name + ".so")
@@ -251,7 +179,7 @@ def check(operator, runners, shape_id, regimes, flush, timed):
         for lane, runner in runners.items():
             label = "%-17s %-28s %-10s %-12s" % (operator.name, shape_id, regime, lane)
             try:
-                outputs = operator.outputs(names, "cuda")
+                outputs = blank_outputs(operator, names, "cuda")
                 call = runner.bind(names, {**given, **outputs}, torch.cuda.current_stream().cuda_stream)
                 outputs = call() or outputs
                 torch.cuda.synchronize()
@@ -292,7 +220,7 @@ def main():
                 except Exception as failure:
                     failed += 1
                     print("%s %s does not build: %s" % (name, lane, failure), flush=True)
-            small = [s for s, shape in operator.shapes.items() if shape["tier"] == "small"]
+            small = operator.tier("small")
             chosen = options.shapes.split(",") if options.shapes else small + list(TELLING[name])
             for shape_id in chosen:
                 regimes = options.regimes.split(",") if shape_id in small else options.regimes.split(",")[:1]
