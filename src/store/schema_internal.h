@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shape of the database, and the one place that decides whether a file is a store of ours.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+#include "base/sqlite.h"
+
+namespace roofmark::store {
+
+inline constexpr int64_t kSchemaVersion = 1;
+// PRAGMA application_id: "Rfmk".
+inline constexpr int64_t kApplicationId = 0x52666d6b;
+
+// Checks integrity, ownership and version, and creates the tables in an empty file. Safe when
+// several processes do it at once. Errors: kInput with the way out, kIo.
+Result<void> PrepareSchema(const Database& db, const std::filesystem::path& path);
+
+// The current time, ISO 8601 in UTC with seconds.
+std::string Now();
+
+}  // namespace roofmark::store
