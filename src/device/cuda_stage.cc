@@ -14,15 +14,16 @@ std::string StageSource() {
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Spins until the host writes `batch` to `go`, or until `limit_ns` have passed.
-extern "C" __global__ void roofmark_stage_hold(const volatile u32* go, u32 batch, u64 limit_ns) {
+// Spins until the host writes `batch` to go[0], or until `limit_ns` have passed; go[1] tells which.
+extern "C" __global__ void roofmark_stage_hold(volatile u32* go, u32 batch, u64 limit_ns) {
   u64 start, now;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
   do {
-    if (*go == batch) return;
+    if (go[0] == batch) return;
     __nanosleep(200);
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
   } while (now - start < limit_ns);
+  go[1] = batch;
 }
 
 extern "C" __global__ void roofmark_stage_mark() {}
@@ -73,10 +74,11 @@ Result<std::unique_ptr<CudaStage>> CudaStage::Load(const CudaApi& api, const std
   TRY(api.Check(api.memset_d8_async(stage->buffer_, 0, bytes, nullptr), "zeroing it"));
 
   void* host = nullptr;
-  TRY(api.Check(api.mem_host_alloc(&host, sizeof(uint32_t), cu::kHostAllocDeviceMap),
+  TRY(api.Check(api.mem_host_alloc(&host, 2 * sizeof(uint32_t), cu::kHostAllocDeviceMap),
                 "allocating the hold's flag"));
   stage->go_ = static_cast<volatile uint32_t*>(host);
-  *stage->go_ = 0;
+  stage->go_[0] = 0;
+  stage->go_[1] = 0;
   TRY(api.Check(api.mem_host_get_device_pointer(&stage->go_device_, host, 0),
                 "mapping the hold's flag"));
   TRY(api.Check(api.ctx_synchronize(), "preparing the stage"));
@@ -138,10 +140,16 @@ Result<void> CudaStage::AfterCall() {
   return Launch(mark_, 1, 1, nullptr);
 }
 
-Result<std::vector<double>> CudaStage::Finish() {
-  TRY(Flush());
-  *go_ = batch_;
-  TRY(api_.Check(api_.ctx_synchronize(), "running the batch"));
+Result<void> CudaStage::End() {
+  return Flush();
+}
+
+Result<void> CudaStage::Go() {
+  go_[0] = batch_;
+  return api_.Check(api_.ctx_synchronize(), "running the batch");
+}
+
+Result<std::vector<double>> CudaStage::EventTimes() const {
   std::vector<double> event_ns;
   for (int i = 0; i < calls_; ++i) {
     float ms = 0;

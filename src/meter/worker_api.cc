@@ -132,11 +132,20 @@ int roofmark_stage_after(void) {
                                   : Done(State().stage->AfterCall());
 }
 
-int roofmark_stage_finish(double* event_ns) {
+int roofmark_stage_end(void) {
+  return State().stage == nullptr ? Fails("the stage is not open") : Done(State().stage->End());
+}
+
+int roofmark_stage_go(void) {
+  return State().stage == nullptr ? Fails("the stage is not open") : Done(State().stage->Go());
+}
+
+int roofmark_stage_times(double* event_ns, int* held) {
   if (State().stage == nullptr) return Fails("the stage is not open");
-  const auto times = State().stage->Finish();
+  const auto times = State().stage->EventTimes();
   if (times) {
     for (const double time : *times) *event_ns++ = time;
+    *held = State().stage->held() ? 1 : 0;
   }
   return Done(times);
 }

@@ -26,8 +26,10 @@ int roofmark_stage_open(const char* cubin, uint64_t cubin_bytes, uint64_t flush_
 int roofmark_stage_begin(void* stream, int calls, uint64_t hold_ns);
 int roofmark_stage_before(void);
 int roofmark_stage_after(void);
-// `event_ns` has room for as many values as calls were announced.
-int roofmark_stage_finish(double* event_ns);
+int roofmark_stage_end(void);
+int roofmark_stage_go(void);
+// `event_ns` has room for as many values as calls were announced; `held` becomes 0 or 1.
+int roofmark_stage_times(double* event_ns, int* held);
 
 void roofmark_meter_start(void);
 // The testimony since the start as JSON; stays valid until the next call.

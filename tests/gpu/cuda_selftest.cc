@@ -239,7 +239,9 @@ struct WorkerSide {
   int (*stage_begin)(void*, int, uint64_t) = nullptr;
   int (*stage_before)() = nullptr;
   int (*stage_after)() = nullptr;
-  int (*stage_finish)(double*) = nullptr;
+  int (*stage_end)() = nullptr;
+  int (*stage_go)() = nullptr;
+  int (*stage_times)(double*, int*) = nullptr;
   void (*meter_start)() = nullptr;
   const char* (*meter_drain)() = nullptr;
   const char* (*error)() = nullptr;
@@ -261,7 +263,9 @@ Result<WorkerSide> OpenWorkerSide() {
   bind(side.stage_begin, "roofmark_stage_begin");
   bind(side.stage_before, "roofmark_stage_before");
   bind(side.stage_after, "roofmark_stage_after");
-  bind(side.stage_finish, "roofmark_stage_finish");
+  bind(side.stage_end, "roofmark_stage_end");
+  bind(side.stage_go, "roofmark_stage_go");
+  bind(side.stage_times, "roofmark_stage_times");
   bind(side.meter_start, "roofmark_meter_start");
   bind(side.meter_drain, "roofmark_meter_drain");
   bind(side.error, "roofmark_error");
@@ -271,6 +275,7 @@ Result<WorkerSide> OpenWorkerSide() {
 struct Batch {
   std::vector<double> event_ns;
   double host_ns = 0;
+  int held = 0;
   std::string testimony;
 };
 
@@ -281,16 +286,18 @@ Result<Batch> RunBatch(const WorkerSide& side, cu::Stream stream, int calls, Met
   Batch batch;
   batch.event_ns.resize(static_cast<size_t>(calls));
   if (metering == Metering::kOn) side.meter_start();
-  const auto start = std::chrono::steady_clock::now();
-  TRY(side.Check(side.stage_begin(stream, calls, 50'000'000)));
+  TRY(side.Check(side.stage_begin(stream, calls, 200'000'000)));
   for (int i = 0; i < calls; ++i) {
     TRY(side.Check(side.stage_before()));
     call(i);
     TRY(side.Check(side.stage_after()));
   }
-  TRY(side.Check(side.stage_finish(batch.event_ns.data())));
+  TRY(side.Check(side.stage_end()));
+  const auto start = std::chrono::steady_clock::now();
+  TRY(side.Check(side.stage_go()));
   batch.host_ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+  TRY(side.Check(side.stage_times(batch.event_ns.data(), &batch.held)));
   if (metering == Metering::kOn) batch.testimony = side.meter_drain();
   return batch;
 }
@@ -443,16 +450,19 @@ n = 20
 times = (ctypes.c_double * n)()
 for metered in (0, 1):
     if metered: side.roofmark_meter_start()
-    t = time.perf_counter_ns()
     a = side.roofmark_stage_begin(stream, n, ctypes.c_uint64(50000000))
     for i in range(n):
         side.roofmark_stage_before()
         torch.mm(x, x)
         side.roofmark_stage_after()
-    b = side.roofmark_stage_finish(times)
+    side.roofmark_stage_end()
+    t = time.perf_counter_ns()
+    b = side.roofmark_stage_go()
     t = time.perf_counter_ns() - t
+    held = ctypes.c_int()
+    side.roofmark_stage_times(times, ctypes.byref(held))
     if metered: text = side.roofmark_meter_drain()
-    print('stage', a, b, 'metered', metered, 'event median', sorted(times)[n // 2], 'ns; host a call', t / n, 'ns')
+    print('stage', a, b, 'held', held.value, 'metered', metered, 'event median', sorted(times)[n // 2], 'ns; host a call', t / n, 'ns')
 open(sys.argv[1] + '.stage', 'wb').write(text)
 )py";
 
@@ -568,11 +578,13 @@ Result<void> ChildClocks(const std::vector<std::string>& arguments) {
     std::vector<double> spans;
     for (const auto& one : timeline.calls) spans.push_back(one.device_ns / 1e3);
     fmt::print(
-        "{} {} | {:.2f} ({:.2f}..{:.2f}) | {:.2f}, {:.2f} | {:.2f} | {:.2f} {:.2f} {}{}\n",
+        "{} {} | {:.2f} ({:.2f}..{:.2f}) | {:.2f}, {:.2f} | {:.2f} | {:.2f} {:.2f} | held {} "
+        "{}{}\n",
         line.kernel, line.megabytes, Median(spans), Quantile(spans, 0), Quantile(spans, 1),
         Median(off.event_ns) / 1e3, Median(on.event_ns) / 1e3,
         Median(on.event_ns) / 1e3 - Median(spans), (off.host_ns - empty.host_ns) / 1e3 / calls,
-        (off2.host_ns - empty2.host_ns) / 1e3 / calls, timeline.fault, timeline.unsynchronised);
+        (off2.host_ns - empty2.host_ns) / 1e3 / calls, on.held, timeline.fault,
+        timeline.unsynchronised);
   }
   return {};
 }

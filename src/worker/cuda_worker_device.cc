@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/cuda_worker_device.h"
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "device/cuda_import.h"
+#include "device/cuda_stage.h"
+
+namespace roofmark::worker {
+namespace {
+
+namespace cu = device::cu;
+
+constexpr int32_t kDlCuda = 2;
+
+// The injected meter's C interface (meter/worker_api.h); both null when nothing was injected.
+struct InjectedMeter {
+  void (*start)() = nullptr;
+  const char* (*drain)() = nullptr;
+};
+
+InjectedMeter FindMeter() {
+  InjectedMeter meter;
+  const char* path = std::getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr) return meter;
+  // The driver has it open already; this only finds it again.
+  void* library = ::dlopen(path, RTLD_NOW);
+  if (library == nullptr) return meter;
+  meter.start = reinterpret_cast<void (*)()>(::dlsym(library, "roofmark_meter_start"));
+  meter.drain = reinterpret_cast<const char* (*)()>(::dlsym(library, "roofmark_meter_drain"));
+  if (meter.start == nullptr || meter.drain == nullptr) meter = {};
+  return meter;
+}
+
+std::optional<int> HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return std::nullopt;
+}
+
+Result<std::string> FromHex(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    const auto high = HexDigit(hex[i]);
+    const auto low = HexDigit(hex[i + 1]);
+    if (!high || !low) return Fail(ErrorKind::kInput, "the stage's cubin is not hexadecimal");
+    bytes += static_cast<char>(*high << 4 | *low);
+  }
+  return bytes;
+}
+
+class CudaWorkerDevice final : public WorkerDevice {
+ public:
+  static Result<std::unique_ptr<WorkerDevice>> Open();
+
+  int32_t device_type() const override { return kDlCuda; }
+  void* stream() const override { return stream_; }
+  Result<void*> Map(int fd, Access access, int64_t bytes) override;
+  Result<void> Unmap(void* at, int64_t bytes) override;
+  Result<void> Synchronise() override;
+  Result<Json> Batch(const Json& request, size_t calls,
+                     const std::function<Result<void>(size_t)>& call) override;
+  Json Versions() override;
+
+ private:
+  Result<Json> Stage(const Json& request);
+  Result<Json> Queue(const Json& request, size_t calls,
+                     const std::function<Result<void>(size_t)>& call);
+  Result<Json> Go();
+  Result<Json> Read();
+
+  device::CudaApi api_;
+  cu::Device device_ = 0;
+  cu::Stream stream_ = nullptr;
+  InjectedMeter meter_;
+  std::map<void*, std::unique_ptr<device::CudaMapping>> mappings_;
+  std::unique_ptr<device::CudaStage> stage_;
+};
+
+Result<std::unique_ptr<WorkerDevice>> CudaWorkerDevice::Open() {
+  auto opened = std::make_unique<CudaWorkerDevice>();
+  opened->api_ = TRY(device::LoadCudaApi());
+  const device::CudaApi& api = opened->api_;
+  TRY(api.Check(api.init(0), "initialising in the worker"));
+  TRY(api.Check(api.device_get(&opened->device_, 0), "finding the device"));
+  // The primary context is the one that the candidate's CUDA runtime uses.
+  cu::Context context = nullptr;
+  TRY(api.Check(api.primary_ctx_retain(&context, opened->device_), "opening the device"));
+  TRY(api.Check(api.ctx_set_current(context), "using the device"));
+  // Work on the legacy default stream is not ordered with this one: candidates must use what they
+  // are given.
+  TRY(api.Check(api.stream_create(&opened->stream_, cu::kStreamNonBlocking), "making a stream"));
+  opened->meter_ = FindMeter();
+  return opened;
+}
+
+Result<void*> CudaWorkerDevice::Map(int fd, Access access, int64_t bytes) {
+  const auto map_access =
+      access == Access::kRead ? device::MapAccess::kRead : device::MapAccess::kReadWrite;
+  auto mapping =
+      TRY(device::CudaMapping::Import(api_, fd, static_cast<size_t>(bytes), map_access, device_));
+  void* const at = reinterpret_cast<void*>(mapping->address());
+  mappings_[at] = std::move(mapping);
+  return at;
+}
+
+Result<void> CudaWorkerDevice::Unmap(void* at, int64_t /*bytes*/) {
+  if (mappings_.erase(at) == 1) return {};
+  return Fail(ErrorKind::kInput, "no arena is mapped there");
+}
+
+Result<void> CudaWorkerDevice::Synchronise() {
+  const cu::Status status = api_.ctx_synchronize();
+  if (status == cu::kSuccess) return {};
+  std::string message = "the candidate's work on the GPU failed: " + api_.Describe(status);
+  if (status == cu::kIllegalAddress) {
+    message += " (a read outside its operands, or a write to an input, which is read-only)";
+  }
+  return Fail(ErrorKind::kInput, std::move(message));
+}
+
+Result<Json> CudaWorkerDevice::Batch(const Json& request, size_t calls,
+                                     const std::function<Result<void>(size_t)>& call) {
+  const std::string phase = TRY(request.String("phase"));
+  if (phase == "stage") return Stage(request);
+  if (stage_ == nullptr) return Fail(ErrorKind::kInput, "batch: the stage is not set");
+  if (phase == "queue") return Queue(request, calls, call);
+  if (phase == "go") return Go();
+  if (phase == "read") return Read();
+  return Fail(ErrorKind::kInput, "batch: no such phase: " + phase);
+}
+
+Result<Json> CudaWorkerDevice::Stage(const Json& request) {
+  const std::string cubin = TRY(FromHex(TRY(request.String("cubin"))));
+  stage_ = TRY(device::CudaStage::Load(api_, cubin, TRY(request.Int("flush_bytes"))));
+  return Json::MakeObject();
+}
+
+Result<Json> CudaWorkerDevice::Queue(const Json& request, size_t calls,
+                                     const std::function<Result<void>(size_t)>& call) {
+  const bool skip = TRY(request.Bool("skip"));
+  if (meter_.start != nullptr) meter_.start();
+  const auto start = std::chrono::steady_clock::now();
+  TRY(stage_->Begin(stream_, static_cast<int>(calls), TRY(request.Int("hold_ns"))));
+  for (size_t i = 0; i < calls; ++i) {
+    TRY(stage_->BeforeCall());
+    if (!skip) TRY(call(i));
+    TRY(stage_->AfterCall());
+  }
+  TRY(stage_->End());
+  const auto took = std::chrono::steady_clock::now() - start;
+  return Json::MakeObject().Set(
+      "queue_ns", int64_t{std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()});
+}
+
+Result<Json> CudaWorkerDevice::Go() {
+  if (const auto ran = stage_->Go(); !ran) {
+    TRY(Synchronise());
+    return std::unexpected(ran.error());
+  }
+  return Json::MakeObject().Set("held", stage_->held());
+}
+
+Result<Json> CudaWorkerDevice::Read() {
+  Json events = Json::MakeArray();
+  for (const double ns : TRY(stage_->EventTimes())) events.Push(ns);
+  Json reply = Json::MakeObject();
+  reply.Set("event_ns", std::move(events));
+  if (meter_.drain != nullptr) reply.Set("meter", TRY(Json::Parse(meter_.drain())));
+  return reply;
+}
+
+Json CudaWorkerDevice::Versions() {
+  int version = 0;
+  if (api_.driver_get_version(&version) != cu::kSuccess) version = 0;
+  return Json::MakeObject()
+      .Set("cuda_driver",
+           std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10))
+      .Set("meter", meter_.start == nullptr ? "none" : "injected");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerDevice>> OpenCudaWorkerDevice() {
+  return CudaWorkerDevice::Open();
+}
+
+}  // namespace roofmark::worker
