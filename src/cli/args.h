@@ -86,7 +86,7 @@ struct ReportArgs {
   std::string device;
   fs::path store = "roofmark.db";
   fs::path aggregate;  // mined totals to show; empty = none
-  fs::path out = "report.html";
+  fs::path out = "report";
   std::string card;
 };
 

@@ -19,7 +19,7 @@ constexpr const char* kAbout =
     "  roofmark mine examples/profiles -o fleet.json      profiles -> weighted aggregate\n"
     "  roofmark suite build fleet.json -o suite.json      aggregate -> workload weights\n"
     "  roofmark judge my_kernel.cu --operator rms_norm --device cuda\n"
-    "  roofmark report -o report.html\n";
+    "  roofmark report -o report\n";
 
 // The parsed arguments of whichever verb was chosen.
 using Chosen = std::optional<Args>;
@@ -146,14 +146,14 @@ void AddScore(CLI::App* app, Chosen* chosen) {
 void AddReport(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<ReportArgs>();
   CLI::App* verb =
-      AddVerb(app, chosen, args, "report", "one page with plots (.html), or .md or .json",
-              "roofmark report -o report.html");
+      AddVerb(app, chosen, args, "report", "one page with plots, the same as Markdown and as JSON",
+              "roofmark report -o report");
   AddSelection(verb, &args->selection);
   verb->add_option("--device", args->device, "device name as judged (default: the only one)");
   verb->add_option("--store", args->store, "SQLite store");
   verb->add_option("--aggregate", args->aggregate, "aggregate written by `mine`, for its totals");
   verb->add_option("--card", args->card, "device card whose roof is drawn");
-  verb->add_option("-o,--out", args->out, "file to write; the extension decides the form");
+  verb->add_option("-o,--out", args->out, "folder to write");
 }
 
 void AddOptimize(CLI::App* app, Chosen* chosen) {

@@ -54,6 +54,16 @@ std::vector<Workload> Chosen(const suite::Suite& suite, const JudgeArgs& args) {
   return chosen;
 }
 
+// How a person would repeat this run, without paths of this machine.
+std::string CommandOf(const JudgeArgs& args) {
+  std::string command = "roofmark judge";
+  for (const fs::path& path : args.candidates) command += " " + path.filename().string();
+  command += " --device " + args.device;
+  if (!args.selection.tier.empty()) command += " --tier " + args.selection.tier;
+  if (args.quick) command += " --quick";
+  return command;
+}
+
 std::string Line(const Verdict& verdict) {
   std::string line = fmt::format("{:18} {:22} {:24} {:18}", verdict.operator_name, verdict.shape,
                                  verdict.candidate, OutcomeName(verdict.outcome));
@@ -83,7 +93,8 @@ Result<int> Judge(const JudgeArgs& args) {
       LoadSelection(args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));
   const std::vector<pipeline::Entry> entries = TRY(ReadEntries(args, suite));
   const pipeline::Machine machine = TRY(pipeline::OpenMachine(kind, args.card));
-  pipeline::Recorder recorder = TRY(pipeline::Recorder::Open(args.store, machine, entries));
+  pipeline::Recorder recorder =
+      TRY(pipeline::Recorder::Open(args.store, machine, entries, CommandOf(args), suite.name));
 
   size_t refused = 0;
   {

@@ -2,33 +2,36 @@
 #include "gate/cpu_stopwatch.h"
 
 #include <fmt/format.h>
-#include <immintrin.h>
 #include <time.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <map>
+#include <optional>
 
 #include "base/hash.h"
 #include "base/text.h"
 #include "device/cpu_arena.h"
-#include "gate/reference.h"
-#include "worker/bell.h"
+#include "worker/bell_page.h"
 #include "worker/cpu_sampler.h"
 
 namespace roofmark::gate {
 namespace {
 
-constexpr const char* kBellArena = "bell";
 // Empty rings before each call: they wake the worker's core and measure what a ring itself costs.
 constexpr int kEmptyRings = 4;
+constexpr double kEmptyTimeoutS = 10;
 // Secret positions of each output that must not be poison when run has returned.
 constexpr int kProbes = 64;
 
-int64_t Now(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+// Processor time that all threads of the process have used so far, seen from outside.
+std::optional<int64_t> TaskTime(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) {
+    return std::nullopt;
+  }
+  return used.tv_sec * 1'000'000'000 + used.tv_nsec;
 }
 
 class CpuStopwatch final : public Stopwatch {
@@ -42,59 +45,35 @@ class CpuStopwatch final : public Stopwatch {
   std::string ClockFault(const Clocks& clocks) const override;
 
  private:
-  worker::Bell& bell() {
-    return *reinterpret_cast<worker::Bell*>(bell_->memory().data() +
-                                            bell_->layout().places[0].offset);
-  }
-  // Rings and waits; nanoseconds by the judge's clock, or nothing when the worker died or is late.
-  std::optional<double> Ring(uint64_t number, worker::Worker& worker, int64_t deadline);
-  std::optional<double> RingEmpty(worker::Worker& worker, int64_t deadline);
-  bool TimeCall(uint64_t number, const TimedCall& call, worker::Worker& worker, int64_t deadline,
-                BatchTimes* times);
+  // The least cost of a few empty rings, which also bring the worker back to looking.
+  Result<worker::Answer<double>> RingEmpty(worker::Worker& worker, worker::Bell& bell);
+  Result<worker::Answer<void>> TimeCall(uint64_t number, const TimedCall& call,
+                                        worker::Worker& worker, worker::Bell& bell,
+                                        double timeout_s, BatchTimes* times);
+  Result<worker::Answer<void>> TimeAll(std::span<const TimedCall> calls, worker::Worker& worker,
+                                       worker::Bell& bell, double timeout_s, BatchTimes* times);
   std::string ProbeOutputs(device::Arena& out);
 
   Random random_;
-  std::unique_ptr<device::CpuArena> bell_;
-  Provenance provenance_;
-  std::vector<double> empty_ns_;
-  uint64_t failed_status_ = 0;
+  std::map<pid_t, Provenance> provenance_;  // by worker
 };
 
 Result<worker::Answer<void>> CpuStopwatch::Prepare(worker::Worker& worker,
                                                    const Provenance& provenance) {
-  const Tensor page{.name = "bell", .dtype = DType::kU8, .sizes = {4096}};
-  bell_ = TRY(device::CpuArena::Make(device::LayOut({&page, 1})));
-  provenance_ = provenance;
-  const std::array<int, 1> fds = {bell_->fd()};
-  worker::Answer<Json> mapped =
-      TRY(worker.Ask(MapRequest(kBellArena, *bell_, MapAccess::kReadWrite), 10, fds));
-  if (!mapped) return worker::Answer<void>(std::unexpected(std::move(mapped.error())));
+  provenance_[worker.pid()] = provenance;
   return worker::Answer<void>();
 }
 
-std::optional<double> CpuStopwatch::Ring(uint64_t number, worker::Worker& worker,
-                                         int64_t deadline) {
-  worker::Bell& page = bell();
-  const int64_t begin = Now(CLOCK_MONOTONIC);
-  page.ring.store(number, std::memory_order_release);
-  // The clock and the worker's life are looked at only now and then, to keep the wait tight.
-  for (uint64_t spins = 1; page.done.load(std::memory_order_acquire) != number; ++spins) {
-    _mm_pause();
-    if (spins % 65536 == 0 && (Now(CLOCK_MONOTONIC) > deadline || !worker.alive())) {
-      return std::nullopt;
-    }
-  }
-  return static_cast<double>(Now(CLOCK_MONOTONIC) - begin);
-}
-
-std::optional<double> CpuStopwatch::RingEmpty(worker::Worker& worker, int64_t deadline) {
+Result<worker::Answer<double>> CpuStopwatch::RingEmpty(worker::Worker& worker, worker::Bell& bell) {
   double least = 0;
   for (int i = 0; i < kEmptyRings; ++i) {
-    const auto ns = Ring(worker::kBellEmpty | random_.Below(worker::kBellEmpty), worker, deadline);
-    if (!ns) return std::nullopt;
-    least = i == 0 ? *ns : std::min(least, *ns);
+    const uint64_t number = worker::kBellEmpty | random_.Below(worker::kBellEmpty);
+    const worker::Answer<worker::RingTime> ring =
+        TRY(worker::Ring(worker, bell, number, kEmptyTimeoutS));
+    if (!ring) return worker::Answer<double>(std::unexpected(ring.error()));
+    least = i == 0 ? ring->host_ns : std::min(least, ring->host_ns);
   }
-  return least;
+  return worker::Answer<double>(least);
 }
 
 // A candidate that returns before its work is done leaves poison behind at this moment.
@@ -116,28 +95,37 @@ std::string CpuStopwatch::ProbeOutputs(device::Arena& out) {
   return {};
 }
 
-bool CpuStopwatch::TimeCall(uint64_t number, const TimedCall& call, worker::Worker& worker,
-                            int64_t deadline, BatchTimes* times) {
+Result<worker::Answer<void>> CpuStopwatch::TimeCall(uint64_t number, const TimedCall& call,
+                                                    worker::Worker& worker, worker::Bell& bell,
+                                                    double timeout_s, BatchTimes* times) {
   device::FlushFromCache(*call.in);
   device::FlushFromCache(*call.out);
-  const auto empty = RingEmpty(worker, deadline);
-  if (!empty) return false;
-  clockid_t task_clock{};
-  const bool has_task_clock = ::clock_getcpuclockid(worker.pid(), &task_clock) == 0;
-  const int64_t task_begin = has_task_clock ? Now(task_clock) : 0;
-  const auto ns = Ring(number, worker, deadline);
-  if (!ns) return false;
-  const int64_t task_end = has_task_clock ? Now(task_clock) : 0;
+  const worker::Answer<double> empty_ns = TRY(RingEmpty(worker, bell));
+  if (!empty_ns) return worker::Answer<void>(std::unexpected(empty_ns.error()));
+  const std::optional<int64_t> task_begin = TaskTime(worker.pid());
+  const worker::Answer<worker::RingTime> ring = TRY(worker::Ring(worker, bell, number, timeout_s));
+  if (!ring) return worker::Answer<void>(std::unexpected(ring.error()));
+  const std::optional<int64_t> task_end = TaskTime(worker.pid());
   std::string early = ProbeOutputs(*call.out);
-  failed_status_ = bell().status.load(std::memory_order_acquire);
-  if (failed_status_ != 0) return false;
-  const double net = std::max(*ns - *empty, 1.0);
-  times->time_ns.push_back(net);
-  times->host_ns.push_back(net);
-  times->device_ns.push_back(static_cast<double>(bell().worker_ns.load(std::memory_order_acquire)));
-  if (has_task_clock) times->event_ns.push_back(static_cast<double>(task_end - task_begin));
+  const double net_ns = std::max(ring->host_ns - *empty_ns, 1.0);
+  times->time_ns.push_back(net_ns);
+  times->host_ns.push_back(net_ns);
+  times->device_ns.push_back(ring->worker_ns);
+  if (task_begin && task_end) {
+    times->event_ns.push_back(static_cast<double>(*task_end - *task_begin));
+  }
   if (times->unsynchronised.empty()) times->unsynchronised = std::move(early);
-  return true;
+  return worker::Answer<void>();
+}
+
+Result<worker::Answer<void>> CpuStopwatch::TimeAll(std::span<const TimedCall> calls,
+                                                   worker::Worker& worker, worker::Bell& bell,
+                                                   double timeout_s, BatchTimes* times) {
+  for (size_t i = 0; i < calls.size(); ++i) {
+    worker::Answer<void> timed = TRY(TimeCall(i + 1, calls[i], worker, bell, timeout_s, times));
+    if (!timed) return timed;
+  }
+  return worker::Answer<void>();
 }
 
 Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
@@ -148,31 +136,25 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
   for (const TimedCall& call : calls) {
     list.Push(Json::MakeObject().Set("in", call.in_name).Set("out", call.out_name));
   }
-  bell().ring.store(0);
-  bell().done.store(0);
-  bell().status.store(0);
+  worker::BellPage page = TRY(worker::BellPage::Make());
+  const std::array<int, 1> fds = {page.fd()};
   TRY(worker.Send(Json::MakeObject()
                       .Set("do", "bell")
                       .Set("calls", std::move(list))
-                      .Set("bell", kBellArena)
-                      .Set("workspace", workspace)));
-  const int64_t deadline = Now(CLOCK_MONOTONIC) + static_cast<int64_t>(timeout_s * 1e9);
+                      .Set("workspace", workspace),
+                  fds));
   worker::CpuSampler sampler = worker::CpuSampler::Start(worker.pid());
   BatchTimes times;
-  failed_status_ = 0;
-  bool finished = true;
-  for (size_t i = 0; i < calls.size() && finished; ++i) {
-    finished = TimeCall(i + 1, calls[i], worker, deadline, &times);
+  worker::Answer<void> timed = TRY(TimeAll(calls, worker, page.bell(), timeout_s, &times));
+  const Provenance& provenance = provenance_[worker.pid()];
+  const worker::CpuProfile profile = sampler.Stop(provenance.lane, provenance.path);
+  if (worker.alive()) {
+    page.bell().ring.store(worker::kBellStop, std::memory_order_release);
+    worker::Answer<Json> reply = TRY(worker.Receive(kEmptyTimeoutS));
+    // What the worker says of its failure is more telling than that it failed.
+    if (!reply) timed = std::unexpected(std::move(reply.error()));
   }
-  const worker::CpuProfile profile = sampler.Stop(provenance_.lane, provenance_.path);
-  bell().ring.store(worker::kBellStop, std::memory_order_release);
-  worker::Answer<Json> reply = TRY(worker.Receive(finished ? 10 : 0.1));
-  if (!reply) return worker::Answer<BatchTimes>(std::unexpected(std::move(reply.error())));
-  if (failed_status_ != 0) {
-    return worker::Answer<BatchTimes>(std::unexpected(
-        worker::Mishap{Outcome::kRuntimeError,
-                       fmt::format("run returned {}", static_cast<int64_t>(failed_status_))}));
-  }
+  if (!timed) return worker::Answer<BatchTimes>(std::unexpected(std::move(timed.error())));
   times.owner_ns = profile.owner_ns;
   times.kernels = profile.objects;
   times.level = profile.level;

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/cuda_stopwatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "device/cuda_device.h"
+#include "gate/cuda_provenance.h"
+#include "gate/cuda_timeline.h"
+#include "meter/cubin.h"
+
+namespace roofmark::gate {
+namespace {
+
+using worker::Answer;
+using worker::Mishap;
+
+// A flush reads this many times the L2 cache: each half of an H200's cache may hold its own copy.
+constexpr int64_t kFlushPerCache = 2;
+constexpr int64_t kMinFlushBytes = int64_t{64} << 20;
+// How long a batch may be held while it is queued. A call that waits for the device ends the hold
+// only by this limit, so it must be short; queueing some hundred launches takes milliseconds.
+constexpr int64_t kHoldNs = 60'000'000;
+// With the queue kept full, an event pair reads this much more than CUPTI's span, whatever the
+// kernel's length. Source: measured on an H200, design record "timing on a GPU".
+constexpr double kEventOffsetNs = 2350;
+
+std::string ToHex(const std::string& bytes) {
+  std::string hex;
+  hex.reserve(2 * bytes.size());
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    hex += "0123456789abcdef"[byte >> 4];
+    hex += "0123456789abcdef"[byte & 15];
+  }
+  return hex;
+}
+
+Json Phase(std::string_view phase) {
+  return Json::MakeObject().Set("do", "batch").Set("phase", phase).Set("calls", Json::MakeArray());
+}
+
+enum class Calls { kMade, kSkipped };
+
+// What the worker answered about one batch, and the judge's own clock.
+struct RawBatch {
+  double host_ns = 0;  // from go to done
+  bool held = false;
+  std::vector<double> event_ns;
+  MeterReport meter;
+};
+
+class CudaStopwatch final : public Stopwatch {
+ public:
+  CudaStopwatch(std::string stage_cubin, int64_t flush_bytes)
+      : stage_cubin_(std::move(stage_cubin)),
+        stage_sha256_(meter::CubinHash(stage_cubin_)),
+        flush_bytes_(flush_bytes) {}
+
+  Result<Answer<void>> Prepare(worker::Worker& worker, const Provenance& provenance) override;
+  Result<Answer<BatchTimes>> Time(worker::Worker& worker, std::span<const TimedCall> calls,
+                                  const std::string& workspace, double timeout_s) override;
+  std::string ClockFault(const Clocks& clocks) const override { return CudaClockFault(clocks); }
+
+ private:
+  Result<Answer<RawBatch>> Run(worker::Worker& worker, std::span<const TimedCall> calls,
+                               const std::string& workspace, Calls mode, double timeout_s);
+  Result<Answer<RawBatch>> Read(worker::Worker& worker, size_t calls, double timeout_s);
+  void FillOwners(const MeterReport& report, const Timeline& timeline, BatchTimes& times) const;
+  Result<std::string> StillPoisoned(const TimedCall& last) const;
+
+  std::string stage_cubin_;
+  std::string stage_sha256_;
+  int64_t flush_bytes_;
+  Provenance provenance_;
+};
+
+Result<Answer<void>> CudaStopwatch::Prepare(worker::Worker& worker, const Provenance& provenance) {
+  provenance_ = provenance;
+  const Json request =
+      Phase("stage").Set("cubin", ToHex(stage_cubin_)).Set("flush_bytes", flush_bytes_);
+  constexpr double kStageTimeoutS = 60;
+  const auto answer = TRY(worker.Ask(request, kStageTimeoutS));
+  if (!answer) return std::unexpected(answer.error());
+  return Answer<void>{};
+}
+
+// Mishaps for answers that no honest worker gives.
+std::unexpected<Mishap> Rubbish(std::string what) {
+  return std::unexpected(Mishap{.outcome = Outcome::kClocksDisagree,
+                                .reason = "the worker's timing reply is unusable: " + what});
+}
+
+Result<Answer<RawBatch>> CudaStopwatch::Read(worker::Worker& worker, size_t calls,
+                                             double timeout_s) {
+  const auto answer = TRY(worker.Ask(Phase("read"), timeout_s));
+  if (!answer) return std::unexpected(answer.error());
+  RawBatch batch;
+  const auto events = answer->ArrayAt("event_ns");
+  if (!events || (*events)->array().size() != calls) return Rubbish("events are missing");
+  for (const Json& event : (*events)->array()) {
+    if (!event.is_number()) return Rubbish("an event time is no number");
+    batch.event_ns.push_back(event.as_double());
+  }
+  const Json* const meter = answer->Find("meter");
+  if (meter == nullptr) {
+    batch.meter.fault = "no meter was injected";
+    return batch;
+  }
+  auto report = ParseMeterReport(*meter);
+  if (!report) return Rubbish(report.error().message());
+  batch.meter = std::move(*report);
+  return batch;
+}
+
+Result<Answer<RawBatch>> CudaStopwatch::Run(worker::Worker& worker,
+                                            std::span<const TimedCall> calls,
+                                            const std::string& workspace, Calls mode,
+                                            double timeout_s) {
+  Json listed = Json::MakeArray();
+  for (const TimedCall& call : calls) {
+    listed.Push(Json::MakeObject().Set("in", call.in_name).Set("out", call.out_name));
+  }
+  const Json request = Json::MakeObject()
+                           .Set("do", "batch")
+                           .Set("phase", "queue")
+                           .Set("calls", std::move(listed))
+                           .Set("workspace", workspace)
+                           .Set("hold_ns", kHoldNs)
+                           .Set("skip", mode == Calls::kSkipped);
+  const auto queued = TRY(worker.Ask(request, timeout_s));
+  if (!queued) return std::unexpected(queued.error());
+
+  const auto start = std::chrono::steady_clock::now();
+  const auto ran = TRY(worker.Ask(Phase("go"), timeout_s));
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  if (!ran) return std::unexpected(ran.error());
+  // The worker says done: the last output is read at once, before its meter is.
+  if (mode == Calls::kMade) {
+    if (std::string early = TRY(StillPoisoned(calls.back())); !early.empty()) {
+      return std::unexpected(Mishap{.outcome = Outcome::kUnsynchronised, .reason = early});
+    }
+  }
+  auto batch = TRY(Read(worker, calls.size(), timeout_s));
+  if (!batch) return batch;
+  batch->host_ns = took.count();
+  const auto held = ran->Bool("held");
+  batch->held = held && *held;
+  return batch;
+}
+
+// An output whose last bytes are poison when the worker claims to be done: work goes on after it,
+// or never writes. The correctness of values is checked later, by others.
+Result<std::string> CudaStopwatch::StillPoisoned(const TimedCall& last) const {
+  for (const device::TensorPlace& place : last.out->layout().places) {
+    const int64_t size = DTypeBytes(place.tensor.dtype);
+    // -1 is a likely value of an index, and all codes of a byte are values.
+    if (!IsFloat(place.tensor.dtype) || size == 1 || place.tensor.Bytes() == 0) continue;
+    const std::string end = TRY(last.out->Read(place.offset + place.tensor.Bytes() - size, size));
+    const bool poisoned = std::ranges::all_of(
+        end, [](char c) { return static_cast<uint8_t>(c) == device::kPoisonByte; });
+    if (poisoned) {
+      return fmt::format("output {} was not written when the stream was done", place.tensor.name);
+    }
+  }
+  return std::string();
+}
+
+Result<Answer<BatchTimes>> CudaStopwatch::Time(worker::Worker& worker,
+                                               std::span<const TimedCall> calls,
+                                               const std::string& workspace, double timeout_s) {
+  CHECK(!calls.empty());
+  // The real batch comes first, while its outputs are poison: a batch that had run before would
+  // leave right answers behind.
+  auto batch = TRY(Run(worker, calls, workspace, Calls::kMade, timeout_s));
+  if (!batch) return std::unexpected(batch.error());
+  const auto empty = TRY(Run(worker, calls, workspace, Calls::kSkipped, timeout_s));
+  if (!empty) return std::unexpected(empty.error());
+
+  BatchTimes times;
+  times.event_ns = batch->event_ns;
+  if (batch->held && empty->held) {
+    const double difference = batch->host_ns - empty->host_ns;
+    times.host_ns = {std::max(0.0, difference / static_cast<double>(calls.size()))};
+  } else {
+    times.level = "run() waits for the device, so the judge's clock was not paired";
+  }
+  const Timeline timeline = CutIntoCalls(batch->meter, stage_sha256_, calls.size());
+  if (!batch->meter.fault.empty()) {
+    // No CUPTI on this machine: events are all there is, and nothing can be attributed.
+    times.time_ns = times.event_ns;
+    times.device_ns = times.event_ns;
+    times.level = "no CUPTI (" + batch->meter.fault + "): published time is by events";
+    times.owner_ns[static_cast<size_t>(Owner::kUnknown)] =
+        std::accumulate(times.event_ns.begin(), times.event_ns.end(), 0.0);
+    return times;
+  }
+  if (!timeline.fault.empty()) {
+    return std::unexpected(Mishap{.outcome = Outcome::kClocksDisagree, .reason = timeline.fault});
+  }
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (timeline.calls[i].operations.empty() && timeline.unsynchronised.empty()) {
+      return std::unexpected(
+          Mishap{.outcome = Outcome::kClocksDisagree,
+                 .reason = fmt::format("call {} of the batch ran nothing on the device", i)});
+    }
+    times.device_ns.push_back(timeline.calls[i].device_ns);
+  }
+  times.time_ns = times.device_ns;
+  times.unsynchronised = timeline.unsynchronised;
+  FillOwners(batch->meter, timeline, times);
+  return times;
+}
+
+void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeline,
+                               BatchTimes& times) const {
+  std::map<std::pair<Owner, std::string>, double> by_kernel;
+  double total = 0;
+  for (const CallSpan& call : timeline.calls) {
+    for (const size_t index : call.operations) {
+      const MeteredOperation& operation = report.operations[index];
+      const Owner owner = OwnerOf(report, operation, provenance_);
+      const auto ns = static_cast<double>(operation.end_ns - operation.start_ns);
+      times.owner_ns[static_cast<size_t>(owner)] += ns;
+      by_kernel[{owner, report.names[operation.name].name}] += ns;
+      total += ns;
+    }
+  }
+  std::vector<std::pair<double, std::string>> lines;
+  for (const auto& [key, ns] : by_kernel) {
+    lines.emplace_back(-ns, fmt::format("{} {:.1f} % {}", OwnerName(key.first),
+                                        total > 0 ? 100 * ns / total : 0, key.second));
+  }
+  std::ranges::sort(lines);
+  for (auto& [order, line] : lines) times.kernels.push_back(std::move(line));
+}
+
+}  // namespace
+
+std::string CudaClockFault(const Clocks& clocks) {
+  const double device = clocks.device.median;
+  const double event = clocks.event.median;
+  const double host = clocks.host.median;
+  // Events enclose the call's work on its stream. Slack: event resolution of half a microsecond.
+  if (event < 0.97 * device - 500) {
+    return fmt::format(
+        "stream events read {} but the device worked for {}: work on another stream, or events "
+        "were tampered with",
+        HumanTime(event), HumanTime(device));
+  }
+  if (event > 1.10 * device + kEventOffsetNs + 3000) {
+    return fmt::format(
+        "stream events read {} but the meter saw {} of work: the call waits for the host between "
+        "its kernels, or the meter was tampered with",
+        HumanTime(event), HumanTime(device));
+  }
+  // The judge's clock is the only one outside the candidate's reach: no time may lie under it.
+  if (host > 1.10 * device + kEventOffsetNs + 3000) {
+    return fmt::format(
+        "the judge's clock reads {} a call but the meter saw {} of work: work after the stream was "
+        "done, or the meter was tampered with",
+        HumanTime(host), HumanTime(device));
+  }
+  return "";
+}
+
+Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device) {
+  auto* const cuda = dynamic_cast<device::CudaDevice*>(&device);
+  CHECK(cuda != nullptr);
+  const int64_t flush = std::max(kMinFlushBytes, kFlushPerCache * device.info().cache_bytes);
+  return std::make_unique<CudaStopwatch>(TRY(cuda->StageCubin()), flush);
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timing on a GPU. A batch of calls is queued in the worker behind a kernel that holds the stream;
+// the judge says go and reads its own clock until the worker says done. The published time of a
+// call is the span of its work on the device as CUPTI records it; stream events and the judge's
+// clock, less that of a batch without the calls, guard it.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "device/device.h"
+#include "gate/stopwatch.h"
+
+namespace roofmark::gate {
+
+// Requires: a device made by device::OpenCuda (CHECK). Errors: kDevice when the stage's kernels
+// cannot be compiled.
+Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device);
+
+// Why the three clocks cannot all be right, or nothing. All in nanoseconds per call.
+std::string CudaClockFault(const Clocks& clocks);
+
+}  // namespace roofmark::gate

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/record.h"
+
+#include "roofline/device_file.h"
+
+namespace roofmark::pipeline {
+
+Result<Recorder> Recorder::Open(const std::filesystem::path& path, const Machine& machine,
+                                const std::vector<Entry>& entries, const std::string& command,
+                                const std::string& suite_name) {
+  store::Store store = TRY(store::Store::Open(path, OpenMode::kReadWrite));
+  for (const Entry& entry : entries) TRY(store.ArchiveCandidate(entry.candidate));
+  const device::DeviceInfo& info = machine.device->info();
+  Json details = Json::MakeObject()
+                     .Set("kind", DeviceKindName(info.kind))
+                     .Set("uuid", info.uuid)
+                     .Set("driver", info.driver)
+                     .Set("arch", info.arch)
+                     .Set("cache_bytes", info.cache_bytes)
+                     .Set("units", info.units);
+  if (machine.card) details.Set("card", roofline::DeviceCardText(*machine.card));
+  const int64_t run = TRY(store.AddRun({.command = command,
+                                        .suite = suite_name,
+                                        .device = info.name,
+                                        .details = std::move(details)}));
+  return Recorder(std::move(store), run);
+}
+
+Result<void> Recorder::Add(const Verdict& verdict) {
+  ++count_;
+  return store_.AddVerdicts(run_, {&verdict, 1});
+}
+
+}  // namespace roofmark::pipeline

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps what a run of `judge` finds: each verdict goes to the store as soon as it is known, so that
+// a killed run loses nothing that was measured.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/verdict.h"
+#include "pipeline/evaluate.h"
+#include "store/store.h"
+
+namespace roofmark::pipeline {
+
+class Recorder {
+ public:
+  // Opens (or makes) the store, archives the candidates' sources and the device's card, and begins
+  // a run. `command` is how a person would repeat it.
+  static Result<Recorder> Open(const std::filesystem::path& path, const Machine& machine,
+                               const std::vector<Entry>& entries, const std::string& command,
+                               const std::string& suite_name);
+
+  Result<void> Add(const Verdict& verdict);
+  size_t count() const { return count_; }
+
+ private:
+  Recorder(store::Store store, int64_t run) : store_(std::move(store)), run_(run) {}
+
+  store::Store store_;
+  int64_t run_;
+  size_t count_ = 0;
+};
+
+}  // namespace roofmark::pipeline
