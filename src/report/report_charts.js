@@ -35,6 +35,15 @@ function draw(id, traces, layout, describe) {
     if (said) tip.show(hit.event, ...said);
   });
   place.on("plotly_unhover", () => tip.hide());
+  place.on("plotly_afterplot", () => hideShrunkText(place));
+}
+
+// Plotly shrinks a treemap's text until it fits; what is too small to read only disturbs.
+function hideShrunkText(place) {
+  for (const text of place.querySelectorAll(".slicetext text")) {
+    const scale = /scale\(([\d.]+)/.exec(text.getAttribute("transform") || "");
+    text.style.display = scale && Number(scale[1]) < 0.75 ? "none" : "";
+  }
 }
 
 function drawNothing(id, text) {
@@ -111,10 +120,11 @@ function leafCell(model, workload, index, best, alone) {
     : failed ? "none passed" : "not judged";
   return {
     id: JSON.stringify([workload.operator, workload.shape, workload.phase]),
-    label: alone ? `${workload.shape} · ${workload.phase}` : workload.phase,
+    label: alone ? `${shortened(workload.shape, 28)} · ${workload.phase}` : workload.phase,
     value: workload.weight.value, text: `${percent(workload.weight.value)} · ${state}`,
     colour: found ? ramp(found.attained.median) : variable(failed ? "--fail" : "--none"),
-    index, found, failed,
+    index, found, failed, ink: found ? inkOn(found.attained.median) : variable(
+      failed ? "--on-fail" : "--ink"),
   };
 }
 
@@ -123,29 +133,46 @@ function treemapCells(model, view) {
   const best = bestByWorkload(model, view);
   const cells = [];
   const inner = new Map();
-  const enclosing = (id, parent, label) => {
+  const enclosing = (id, parent, name) => {
     if (!inner.has(id)) {
-      inner.set(id, {id, parent, label, value: 0, colour: variable("--soft")});
+      inner.set(id, {id, parent, name, value: 0, colour: variable("--soft"), text: ""});
       cells.push(inner.get(id));
     }
     return inner.get(id);
   };
   model.workloads.forEach((workload, index) => {
     if (!(workload.weight.value > 0)) return;
+    const above = [enclosing("all", "", "all workloads")];
     const shapeId = JSON.stringify([workload.operator, workload.shape]);
     const alone = model.phasesOfShape.get(shapeId) === 1;
-    const above = [enclosing(JSON.stringify([workload.operator]), "", workload.operator)];
-    if (!alone) above.push(enclosing(shapeId, above[0].id, workload.shape));
+    above.push(enclosing(JSON.stringify([workload.operator]), "all", workload.operator));
+    if (!alone) above.push(enclosing(shapeId, above.at(-1).id, workload.shape));
     for (const cell of above) cell.value += workload.weight.value;
     cells.push({...leafCell(model, workload, index, best, alone), parent: above.at(-1).id});
   });
-  for (const cell of inner.values()) cell.text = percent(cell.value);
+  for (const cell of inner.values()) {
+    cell.ink = variable("--ink");
+    cell.label = `${shortened(cell.name, 40)}  ${percent(cell.value)}`;
+  }
+  leaveOutTinyText(cells);
   return cells;
+}
+
+// Text that would not be legible is left out; the pointer still tells. A cell's area follows from
+// its share; its sides are taken as not far from equal, as the tiling makes them.
+function leaveOutTinyText(cells) {
+  const place = byId("weights");
+  const total = cells.length ? cells[0].value : 1;
+  for (const cell of cells) {
+    const pixels = cell.value / total * place.clientWidth * place.clientHeight;
+    if (pixels < 5200) cell.text = "";
+    if (pixels < (cell.index === undefined ? 5000 : 2200)) cell.label = "";
+  }
 }
 
 function describeCell(model, cell) {
   if (cell.index === undefined) {
-    return [cell.label, [["weight", percent(cell.value, 2)]], null];
+    return [cell.name, [["weight", percent(cell.value, 2)]], null];
   }
   const best = cell.found ? [["best candidate", cell.found.verdict.candidate],
     ["its S", percentRange(cell.found.attained)]] : [];
@@ -160,9 +187,9 @@ function drawWeights(model, view) {
   const all = (pick) => cells.map(pick);
   draw("weights", [{
     type: "treemap", branchvalues: "total", ids: all((c) => c.id), parents: all((c) => c.parent),
-    labels: all((c) => plain(shortened(c.label, 40))), values: all((c) => c.value),
-    text: all((c) => c.text), textinfo: "label+text", hoverinfo: "none", textfont: {size: 11.5},
-    tiling: {pad: 1}, pathbar: {visible: false},
+    labels: all((c) => plain(c.label)), values: all((c) => c.value),
+    text: all((c) => c.text), textinfo: "label+text", hoverinfo: "none",
+    textfont: {size: 12, color: all((c) => c.ink)}, tiling: {pad: 1}, pathbar: {visible: false},
     marker: {
       colors: all((c) => c.colour), pad: {t: 20, l: 3, r: 3, b: 3}, cornerradius: 3,
       line: {width: 1, color: variable("--card")},
@@ -198,17 +225,25 @@ function roofLines(ceilings, engines, x0, x1, dash) {
 
 function roofLabels(ceilings, engines, frame) {
   const font = {size: 10.5, color: variable("--ink2")};
-  const labels = engines.filter((engine) => ceilings.ops_per_s[engine] > 0).map((engine) => ({
-    x: frame.x[1], y: Math.log10(ceilings.ops_per_s[engine]), xanchor: "right", yanchor: "bottom",
-    showarrow: false, font,
-    text: plain(`${words(engine)} ${scaled(ceilings.ops_per_s[engine], rateUnit(engine))}`),
-  }));
+  const place = byId("roofline");
+  const [across, up] = [frame.x[1] - frame.x[0], frame.y[1] - frame.y[0]];
+  const rising = engines.filter((engine) => ceilings.ops_per_s[engine] > 0)
+    .sort((a, b) => ceilings.ops_per_s[a] - ceilings.ops_per_s[b]);
+  const lineHeight = 13 * up / (place.clientHeight - 50);
+  let lowest = -Infinity;  // where the next label may lie
+  const labels = rising.map((engine) => {
+    const y = Math.max(lowest, Math.log10(ceilings.ops_per_s[engine]));
+    lowest = y + lineHeight;
+    return {
+      xref: "paper", x: 1, y, xanchor: "left", yanchor: "middle", xshift: 4, showarrow: false, font,
+      text: plain(`${words(engine).replace("tensor ", "")} ` +
+        scaled(ceilings.ops_per_s[engine], rateUnit(engine))),
+    };
+  });
   const memory = ceilings.memory_bytes_per_s;
   if (memory > 0) {
     // The label lies along its line, whose angle on screen follows from the size of the plot.
-    const place = byId("roofline");
-    const [across, up] = [frame.x[1] - frame.x[0], frame.y[1] - frame.y[0]];
-    const angle = Math.atan2((place.clientHeight - 50) / up, (place.clientWidth - 70) / across);
+    const angle = Math.atan2((place.clientHeight - 50) / up, (place.clientWidth - 184) / across);
     const start = Math.max(frame.x[0], frame.y[0] - Math.log10(memory));
     const x = start + across * 0.12;
     labels.push({
@@ -260,7 +295,7 @@ function rooflineFrame(model, sets, engines) {
   const placeY = (p) => (p.intensity > 0 ? p.ops_per_s : p.bytes_per_s * edge);
   const ys = model.points.map(placeY);
   return {
-    x: [least - (still ? 0.9 : 0.35), Math.log10(Math.max(...positive, ...ridges, 1)) + 0.45],
+    x: [least - (still ? 0.9 : 0.35), Math.log10(Math.max(...positive, ...ridges, 1)) + 0.3],
     y: [Math.log10(Math.min(...ys)) - 0.35, Math.log10(Math.max(...ys, ...tops)) + 0.35],
     placeX, placeY, still: still ? Math.log10(edge) : null,
   };
@@ -289,12 +324,22 @@ function drawRoofline(model, view) {
       textangle: -90, font: {size: 10, color: variable("--ink3")},
     });
   }
-  const log = {type: "log", dtick: 1, exponentformat: "SI"};
   draw("roofline", traces, {
-    ...baseLayout({l: 58, r: 12, t: 8, b: 42}), annotations: labels,
-    xaxis: axis("arithmetic intensity, FLOP/B", {...log, range: frame.x}),
-    yaxis: axis("achieved rate, FLOP/s", {...log, range: frame.y}),
+    ...baseLayout({l: 58, r: 126, t: 8, b: 42}), annotations: labels,
+    xaxis: axis("arithmetic intensity, FLOP/B", decades(frame.x)),
+    yaxis: axis("achieved rate, FLOP/s", decades(frame.y)),
   }, (hit) => describePoint(model, model.points[hit.customdata]));
+}
+
+// A power of ten at each tick, as few digits as it takes: "0.1", "100", "10 T".
+function decades([from, to]) {
+  const ticks = [];
+  for (let k = Math.ceil(from); k <= to; ++k) ticks.push(k);
+  return {
+    type: "log", range: [from, to], tickmode: "array", tickvals: ticks.map((k) => 10 ** k),
+    ticktext: ticks.map((k) => (k >= 3 ? scaled(10 ** k, "").replace(".00", "").replace(".0", "")
+      : String(Number((10 ** k).toPrecision(1))))),
+  };
 }
 
 // ------------------------------------------------------------------------------------ strip
@@ -331,7 +376,9 @@ function failureTrace(model, view, placeX) {
 
 function stripLayout(model, order, top) {
   const groups = stripGroups(order);
-  const labelled = order.length <= 90;
+  const labelled = order.length <= 120;
+  const names = order.map(({workload}) => shortened(workload.shape, 16));
+  const upright = order.length <= 60 && names.every((name) => name.length <= 4);
   const band = (group) => ({
     type: "rect", xref: "x", yref: "paper", x0: group.from - 0.5, x1: group.to + 0.5, y0: 0, y1: 1,
     line: {width: 0}, layer: "below", fillcolor: variable("--soft"), opacity: 0.6,
@@ -341,12 +388,11 @@ function stripLayout(model, order, top) {
     line: {width: 1.2, color: variable("--ink3"), dash: "dot"},
   };
   return {
-    ...baseLayout({l: 58, r: 12, t: 22, b: labelled ? 62 : 14}),
+    ...baseLayout({l: 58, r: 12, t: 22, b: !labelled ? 14 : upright ? 26 : 70}),
     xaxis: axis("", {
       range: [-0.6, order.length - 0.4], showgrid: false, tickmode: "array", ticks: "",
       tickvals: labelled ? order.map((_, x) => x) : [], tickfont: {size: 10},
-      ticktext: order.map(({workload}) => plain(shortened(workload.shape, 14))),
-      tickangle: order.length > 26 ? -50 : "auto",
+      ticktext: names.map(plain), tickangle: upright ? 0 : -45,
     }),
     yaxis: axis("attainment S", {range: [-0.05, top], tickformat: ".0%", dtick: 0.25}),
     shapes: [...groups.filter((_, i) => i % 2 === 0).map(band), light],

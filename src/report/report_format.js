@@ -122,17 +122,20 @@ function ramp(share) {
   return `rgb(${from.map((c, i) => Math.round(c + (to[i] - c) * t)).join(",")})`;
 }
 
-// A share with its interval on the scale 0..1, so that a column of them compares by eye.
+// The colour of text on `ramp(share)`.
+const inkOn = (share) => variable(share < 0.45 ? "--ink-low" : "--ink-high");
+
+// A share as a bar on the scale 0..1 with its interval, so that a column of them compares by eye.
 function rangeBar(low, median, high, colour, width) {
   const x = (share) => Math.min(1, Math.max(0, share)) * (width - 8) + 4;
-  const line = (x1, x2, y1, y2) => drawing("line", {x1, x2, y1, y2, stroke: "var(--line)"});
+  const bar = (from, to, y, height, opacity) => drawing("rect", {
+    x: x(from), y, width: Math.max(0.5, x(to) - x(from)), height, rx: 1.5, fill: colour,
+    "fill-opacity": opacity,
+  });
   return drawing("svg", {class: "range", width, height: 14, viewBox: `0 0 ${width} 14`},
-    line(x(0), x(1), 7, 7), ...[0, 0.5, 1].map((tick) => line(x(tick), x(tick), 4.5, 9.5)),
-    drawing("rect", {
-      x: x(low), y: 4, width: Math.max(1, x(high) - x(low)), height: 6, rx: 2, fill: colour,
-      "fill-opacity": 0.3,
-    }),
-    drawing("circle", {cx: x(median), cy: 7, r: 3.4, fill: colour}));
+    drawing("rect", {x: x(0), y: 4, width: width - 8, height: 6, rx: 1.5, fill: "var(--soft)"}),
+    bar(0, median, 4, 6, 0.45), bar(low, high, 1.5, 11, 0.55),
+    drawing("circle", {cx: x(median), cy: 7, r: 3, fill: colour}));
 }
 
 function shareBar(share) {

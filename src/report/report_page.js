@@ -57,8 +57,9 @@ function makeView(model) {
 }
 
 const STATES = {
-  ready: ["Ready", "--ok"], not_ready: ["Not ready", "--bad"], partly: ["Partly", "--warn"],
-  gates_passed: ["Gates passed", "--accent"], nothing: ["Not judged", "--ink2"],
+  ready: ["Ready", "--ok"], partly_ready: ["Partly ready", "--warn"],
+  gates_passed: ["Gates passed", "--accent"], partly_passed: ["Partly passed", "--warn"],
+  not_ready: ["Not ready", "--bad"], nothing: ["Not judged", "--ink2"],
 };
 
 function drawHead(model) {

@@ -24,10 +24,10 @@ function numberCell(...content) {
 
 function nameCell(model, candidate, role, lanes) {
   const baseline = role === "baseline";
-  const mark = element("span", {style: "margin-right:7px;display:inline-block;vertical-align:-1px"},
-    glyph(model.symbolIndex(candidate), variable(baseline ? "--ink3" : "--ink2"), baseline));
-  return element("td", {}, mark, element("span", {class: "name"}, candidate),
-    element("span", {class: "tag"}, lanes.join(", ") + (baseline ? ", baseline" : "")));
+  return element("td", {}, element("div", {class: "who", title: candidate},
+    glyph(model.symbolIndex(candidate), variable(baseline ? "--ink3" : "--ink2"), baseline),
+    element("span", {class: "name"}, candidate),
+    element("span", {class: "tag"}, lanes.join(", ") + (baseline ? ", baseline" : ""))));
 }
 
 function missingCell(summary) {
@@ -53,14 +53,14 @@ function drawStanding(model) {
     body.append(element("tr", baseline ? {class: "baseline"} : {},
       element("td", {}, element("span", {class: look}, word)),
       nameCell(model, summary.candidate, summary.role, summary.lanes),
-      element("td", {}, total && rangeBar(total.low, total.s, total.high, colour, 110)),
+      element("td", {}, total && rangeBar(total.low, total.s, total.high, colour, 96)),
       numberCell(total ? percent(total.s) : "–"),
       numberCell(total && total.adoption !== null ? percent(total.adoption, 0) : "–"),
       numberCell(total && total.fleet_time ? factor(total.fleet_time.median) : "–"),
       numberCell(shareBar(summary.passed / summary.judged), `${summary.passed}/${summary.judged}`),
       missingCell(summary)));
   }
-  byId("standing").replaceChildren(headRow([""], ["candidate"], ["score S, 0 to 100 %"],
+  byId("standing").replaceChildren(headRow([""], ["candidate"], ["score S"],
     ["", "num"], ["adoption", "num"], ["fleet time", "num"], ["passed", "num"],
     ["what failed or is missing"]), body);
 }
@@ -79,13 +79,14 @@ function scoreRow(model, row) {
   const gates = [row.pass_compile, row.pass_correctness, row.pass_performance].map((share) => {
     const cell = numberCell(percent(share, 0));
     if (share < 1) cell.style.color = "var(--bad)";
+    else cell.classList.add("dim");
     return cell;
   });
   const fleet = row.fleet_time;
   return element("tr", baseline ? {class: "baseline"} : {},
     nameCell(model, row.candidate, row.role, [row.lane]),
     element("td", {},
-      rangeBar(row.low, row.s, row.high, variable(baseline ? "--ink3" : "--accent"), 130)),
+      rangeBar(row.low, row.s, row.high, variable(baseline ? "--ink3" : "--accent"), 120)),
     numberCell(percent(row.s)),
     element("td", {class: "num dim"}, span(row.low, row.high)),
     numberCell(row.adoption === null ? "–" : percent(row.adoption, 0)), ...gates,
@@ -113,9 +114,9 @@ function drawScores(model, view) {
   if (rows.length === 0) {
     body.append(element("tr", {}, element("td", {colspan: 9, class: "dim"}, "No such score.")));
   }
-  byId("scores").replaceChildren(headRow(["candidate"], ["S, 0 to 100 %"], ["S", "num"],
+  byId("scores").replaceChildren(headRow(["candidate"], ["score S, of 100 %"], ["", "num"],
     ["interval", "num"], ["adoption", "num"], ["compile", "num"], ["correct", "num"],
-    ["performance", "num"], ["fleet time", "num"]), body);
+    ["perf.", "num"], ["fleet time", "num"]), body);
   byId("score-caption").textContent = SCORE_CAPTIONS[view.score];
 }
 

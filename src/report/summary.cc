@@ -241,11 +241,11 @@ Headline MakeHeadline(const Run& run, const std::vector<CandidateSummary>& candi
     return {"not_ready", fmt::format("None of {} candidates is ready", all), detail};
   }
   if (ready == 0) {
-    return {passed == all ? "gates_passed" : "partly",
+    return {passed == all ? "gates_passed" : "partly_passed",
             fmt::format("{} of {} candidates passed every gate", passed, all),
             detail + "; whether they are ready was not asked"};
   }
-  return {ready == all ? "ready" : "partly",
+  return {ready == all ? "ready" : "partly_ready",
           fmt::format("{} of {} candidates {} ready", ready, all, ready == 1 ? "is" : "are"),
           detail};
 }

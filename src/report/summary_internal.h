@@ -61,7 +61,8 @@ struct Point {
 std::vector<Point> Points(const Run& run);
 
 struct Headline {
-  // "ready": every candidate; "partly"; "gates_passed"; "not_ready"; "nothing": no verdicts.
+  // "ready" and "partly_ready" where readiness was asked, else "gates_passed" and "partly_passed";
+  // "not_ready"; "nothing" without verdicts.
   std::string state;
   std::string sentence;
   std::string detail;
