@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/check.h"
 #include "base/files.h"
 
 namespace roofmark::roofline {
@@ -171,6 +172,12 @@ std::string DeviceCardText(const DeviceCard& card) {
   AppendCeilings("datasheet", card.datasheet, "", &text);
   AppendCeilings("measured", card.measured, card.measured_note, &text);
   return text;
+}
+
+Json DeviceCardToJson(const DeviceCard& card) {
+  Result<Json> json = Json::ParseToml(DeviceCardText(card));
+  CHECK(json.has_value());
+  return std::move(*json);
 }
 
 Result<void> WriteDeviceCard(const std::filesystem::path& path, const DeviceCard& card) {

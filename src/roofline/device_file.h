@@ -25,8 +25,10 @@ Result<DeviceCard> ParseDeviceCard(const Json& card);
 // Errors as above with the file in front, and those of ReadToml.
 Result<DeviceCard> ReadDeviceCard(const std::filesystem::path& path);
 Result<void> WriteDeviceCard(const std::filesystem::path& path, const DeviceCard& card);
-// The TOML text that WriteDeviceCard writes; it reads back to an equal card.
+// The TOML text that WriteDeviceCard writes, and the same as a tree; both read back to an equal
+// card.
 std::string DeviceCardText(const DeviceCard& card);
+Json DeviceCardToJson(const DeviceCard& card);
 
 // All *.toml of a folder, sorted by name. Errors: as above; kInput where two cards share a name or
 // alias.

@@ -52,6 +52,7 @@ TEST(DeviceCard, IsWrittenSoThatItReadsBack) {
   ASSERT_THAT(back, IsOk());
   EXPECT_EQ(DeviceCardText(*back), DeviceCardText(*card));
   EXPECT_EQ(back->measured.launch_floor_s, 2e-6);
+  EXPECT_EQ(DeviceCardText(*ParseDeviceCard(DeviceCardToJson(*card))), DeviceCardText(*card));
 }
 
 TEST(DeviceCard, RefusesANumberWithoutItsSource) {

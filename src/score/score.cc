@@ -285,18 +285,44 @@ Result<std::vector<Contestant>> GroupVerdicts(std::span<const Workload> workload
   return contestants;
 }
 
-bool InScope(const Workload& workload, const Contestant& contestant, Scope scope) {
-  switch (scope) {
-    case Scope::kSuite:
-      return true;
-    case Scope::kOperators:
-      return std::ranges::any_of(contestant.verdicts, [&](const auto& entry) {
-        return entry.second->operator_name == workload.op->name;
-      });
-    case Scope::kJudged:
-      return contestant.verdicts.contains(workload.Id());
+using OperatorTier = std::pair<std::string, Tier>;
+
+OperatorTier TierOf(const Workload& workload) {
+  return {workload.op->name, workload.shape.tier};
+}
+
+std::vector<const Workload*> WorkloadsInScope(std::span<const Workload> workloads,
+                                              const Contestant& contestant,
+                                              const ScoreOptions& options) {
+  std::set<OperatorTier> attempted;
+  for (const Workload& workload : workloads) {
+    if (contestant.verdicts.contains(workload.Id())) attempted.insert(TierOf(workload));
   }
-  CheckFailed(__FILE__, __LINE__, "scope is in the enumeration");
+  const auto in_scope = [&](const Workload& workload) {
+    switch (options.scope) {
+      case Scope::kSuite:
+        return true;
+      case Scope::kAttempted:
+        return attempted.contains(TierOf(workload));
+      case Scope::kJudged:
+        return contestant.verdicts.contains(workload.Id());
+    }
+    CheckFailed(__FILE__, __LINE__, "scope is in the enumeration");
+  };
+  std::vector<const Workload*> scope;
+  std::set<std::string> with_published_shapes;
+  for (const Workload& workload : workloads) {
+    if (!in_scope(workload)) continue;
+    scope.push_back(&workload);
+    if (workload.shape.tier == Tier::kPublished) with_published_shapes.insert(workload.op->name);
+  }
+  if (options.kind == ScoreKind::kPublished) {
+    std::erase_if(scope, [&](const Workload* workload) {
+      return workload->shape.tier != Tier::kPublished &&
+             with_published_shapes.contains(workload->op->name);
+    });
+  }
+  return scope;
 }
 
 Result<std::vector<ScoreRow>> ScoreContestant(std::span<const Workload> workloads,
@@ -304,13 +330,12 @@ Result<std::vector<ScoreRow>> ScoreContestant(std::span<const Workload> workload
                                               const ScoreOptions& options) {
   std::vector<Entry> storage;
   double weight = 0;
-  for (const Workload& workload : workloads) {
-    if (!InScope(workload, contestant, options.scope)) continue;
-    const auto found = contestant.verdicts.find(workload.Id());
-    Entry entry{.workload = &workload,
+  for (const Workload* workload : WorkloadsInScope(workloads, contestant, options)) {
+    const auto found = contestant.verdicts.find(workload->Id());
+    Entry entry{.workload = workload,
                 .verdict = found == contestant.verdicts.end() ? nullptr : found->second};
     TRY(Measure(card, options, options.seed + 0x9e3779b97f4a7c15u * (storage.size() + 1), &entry));
-    weight += workload.weight.value;
+    weight += workload->weight.value;
     storage.push_back(std::move(entry));
   }
   if (weight <= 0) {

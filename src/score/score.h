@@ -33,7 +33,7 @@ Result<ScoreKind> ParseScoreKind(std::string_view name);
 // passed wherever they are in scope.
 enum class Scope {
   kSuite,      // all of them
-  kOperators,  // all of each operator that the contestant has a verdict on
+  kAttempted,  // all of each operator and tier that the contestant has a verdict on
   kJudged,     // those that it has a verdict on
 };
 
@@ -41,7 +41,7 @@ struct ScoreOptions {
   ScoreKind kind = ScoreKind::kRoofmark;
   // Ceilings of the roofmark score; the published one is against datasheet peaks always.
   roofline::CeilingKind against = roofline::CeilingKind::kDatasheet;
-  Scope scope = Scope::kOperators;
+  Scope scope = Scope::kAttempted;
   double confidence = 0.95;
   int64_t draws = 1000;
   uint64_t seed = 1;
@@ -87,7 +87,8 @@ struct ScoreRow {
 //
 // Published: correct are verdicts that passed, or failed only by `fallback` (the paper reports
 // adoption beside the score); those whose time is not trusted (unstable, clocks_disagree,
-// unsynchronised, faster_than_light) are not. S over 1 is an error of evaluation and left out.
+// unsynchronised, faster_than_light) are not. S over 1 is an error of evaluation and left out. Of
+// an operator with published shapes in scope, its other tiers do not count.
 // Roofmark: passed verdicts only; S is capped at 1 (a launch floor is measured, and noisy).
 // Errors: kInput for verdicts of two devices, two verdicts on one workload, a passed verdict
 // without samples, a card without ceilings, weights that are all 0.

@@ -111,8 +111,24 @@ TEST_F(Score, RoofmarkHasTheFloorInsideAndCountsFailuresAsZero) {
 TEST_F(Score, CountsWhatWasNotJudgedAgainstTheContestantUnlessOutOfScope) {
   const std::vector<Verdict> one = {Passed("a", "1", 2000)};
   EXPECT_DOUBLE_EQ(Row(Compute(one, {.scope = Scope::kSuite}), "all").s.median, 0.5 / 4);
-  EXPECT_DOUBLE_EQ(Row(Compute(one, {.scope = Scope::kOperators}), "all").s.median, 0.5 / 3);
+  EXPECT_DOUBLE_EQ(Row(Compute(one, {.scope = Scope::kAttempted}), "all").s.median, 0.5 / 3);
   EXPECT_DOUBLE_EQ(Row(Compute(one, {.scope = Scope::kJudged}), "all").s.median, 0.5);
+}
+
+TEST_F(Score, HoldsAContestantOnlyToTheTiersThatItWasJudgedOn) {
+  Add(a_, "s", Phase::kDecode, 300);
+  workloads_.back().shape.tier = Tier::kSmall;
+  const std::vector<Verdict> verdicts = {Passed("a", "s", 600)};
+  EXPECT_DOUBLE_EQ(Row(Compute(verdicts, {}), "all").s.median, 0.5);
+  EXPECT_EQ(Row(Compute(verdicts, {}), "all").workloads, 1);
+}
+
+TEST_F(Score, PublishedLeavesOtherTiersOutWherePublishedShapesWereJudged) {
+  workloads_[0].shape.tier = Tier::kPublished;
+  const auto rows =
+      Compute({Passed("a", "1", 2000), Passed("a", "2", 500)}, {.kind = ScoreKind::kPublished});
+  EXPECT_DOUBLE_EQ(Row(rows, "a").s.median, 0.5);
+  EXPECT_EQ(Row(rows, "a").workloads, 1);
 }
 
 TEST_F(Score, ReportsPassRatesByGateOverJudgedWorkloads) {

@@ -53,26 +53,31 @@ Result<void> CheckIntegrity(const Database& db) {
   return {};
 }
 
-Result<void> CreateOrCheck(const Database& db) {
-  Transaction transaction = TRY(Transaction::Begin(db));
-  const int64_t application = TRY(Pragma(db, "application_id"));
-  const int64_t version = TRY(Pragma(db, "user_version"));
-  if (application == 0 && version == 0 && TRY(CountTables(db)) == 0) {
-    TRY(db.Execute(kTables));
-    TRY(db.Execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
-                               kApplicationId, kSchemaVersion)));
-    return transaction.Commit();
-  }
-  if (application != kApplicationId) {
+Result<void> Check(const Database& db) {
+  if (TRY(Pragma(db, "application_id")) != kApplicationId) {
     return Fail(ErrorKind::kInput, "this is a database of another program");
   }
+  const int64_t version = TRY(Pragma(db, "user_version"));
   if (version != kSchemaVersion) {
     return Fail(ErrorKind::kInput,
                 fmt::format("it has schema version {} and this Roofmark knows {}; use the Roofmark "
                             "that made it",
                             version, kSchemaVersion));
   }
-  TRY(CheckIntegrity(db));
+  return CheckIntegrity(db);
+}
+
+Result<void> CreateOrCheck(const Database& db) {
+  Transaction transaction = TRY(Transaction::Begin(db));
+  const bool untouched = TRY(Pragma(db, "application_id")) == 0 &&
+                         TRY(Pragma(db, "user_version")) == 0 && TRY(CountTables(db)) == 0;
+  if (untouched) {
+    TRY(db.Execute(kTables));
+    TRY(db.Execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                               kApplicationId, kSchemaVersion)));
+  } else {
+    TRY(Check(db));
+  }
   return transaction.Commit();
 }
 
@@ -88,8 +93,9 @@ Result<void> UseWal(const Database& db) {
 
 }  // namespace
 
-Result<void> PrepareSchema(const Database& db, const std::filesystem::path& path) {
+Result<void> PrepareSchema(const Database& db, const std::filesystem::path& path, OpenMode mode) {
   const auto prepare = [&]() -> Result<void> {
+    if (mode == OpenMode::kReadOnly) return Check(db);
     TRY(CreateOrCheck(db));
     TRY(UseWal(db));
     return db.Execute("PRAGMA foreign_keys = ON");

@@ -15,9 +15,9 @@ inline constexpr int64_t kSchemaVersion = 1;
 // PRAGMA application_id: "Rfmk".
 inline constexpr int64_t kApplicationId = 0x52666d6b;
 
-// Checks integrity, ownership and version, and creates the tables in an empty file. Safe when
-// several processes do it at once. Errors: kInput with the way out, kIo.
-Result<void> PrepareSchema(const Database& db, const std::filesystem::path& path);
+// Checks integrity, ownership and version; kReadWrite also creates the tables in an empty file, and
+// is safe when several processes do it at once. Errors: kInput with the way out, kIo.
+Result<void> PrepareSchema(const Database& db, const std::filesystem::path& path, OpenMode mode);
 
 // The current time, ISO 8601 in UTC with seconds.
 std::string Now();

@@ -104,18 +104,18 @@ Result<StoredVerdict> ReadRow(const Statement& row) {
 
 }  // namespace
 
-Result<Store> Store::Open(const std::filesystem::path& path, Missing missing) {
+Result<Store> Store::Open(const std::filesystem::path& path, OpenMode mode) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    if (missing == Missing::kRefuse) {
+    if (mode == OpenMode::kReadOnly) {
       return Fail(ErrorKind::kNotFound,
                   fmt::format("there is no store {}; `roofmark judge --store {}` makes one",
                               path.string(), path.string()));
     }
     if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
   }
-  Database db = TRY(Database::Open(path, OpenMode::kReadWrite));
-  TRY(PrepareSchema(db, path));
+  Database db = TRY(Database::Open(path, mode));
+  TRY(PrepareSchema(db, path, mode));
   return Store(path, std::move(db));
 }
 
@@ -184,6 +184,14 @@ Result<std::vector<StoredVerdict>> Store::ReadVerdicts(const VerdictFilter& filt
     TRY(row.Step());
     verdicts.push_back(TRY_IN(ReadRow(row), fmt::format("{}: verdict {}", path_.string(), id)));
     TRY(row.Run());
+  }
+  return verdicts;
+}
+
+Result<std::vector<Verdict>> Store::LatestVerdicts(const VerdictFilter& filter) const {
+  std::vector<Verdict> verdicts;
+  for (StoredVerdict& stored : TRY(ReadVerdicts(filter, History::kLatest))) {
+    verdicts.push_back(std::move(stored.verdict));
   }
   return verdicts;
 }

@@ -62,13 +62,11 @@ struct Document {
   Json content;
 };
 
-enum class Missing { kCreate, kRefuse };
-
 class Store {
  public:
-  // Errors: kNotFound for a file that is not there (Missing::kRefuse); kInput for one that is not a
-  // store, is corrupt, or has a newer schema; kIo.
-  static Result<Store> Open(const std::filesystem::path& path, Missing missing);
+  // kReadWrite makes a store where there is no file. Errors: kNotFound for a file that is not there
+  // (kReadOnly); kInput for one that is not a store, is corrupt, or has a newer schema; kIo.
+  static Result<Store> Open(const std::filesystem::path& path, OpenMode mode);
 
   const std::filesystem::path& path() const { return path_; }
 
@@ -81,6 +79,8 @@ class Store {
   // In order of addition.
   Result<std::vector<StoredVerdict>> ReadVerdicts(const VerdictFilter& filter,
                                                   History history) const;
+  // ReadVerdicts(filter, kLatest) without their ids.
+  Result<std::vector<Verdict>> LatestVerdicts(const VerdictFilter& filter) const;
 
   // Adding the same content again changes nothing.
   Result<void> AddDocument(std::string_view kind, std::string_view name, const Json& content);

@@ -13,7 +13,7 @@ namespace {
 class StoreFile : public testing::Test {
  protected:
   fs::path Path() const { return dir_->path() / "s.db"; }
-  Result<Store> Open(Missing missing = Missing::kCreate) { return Store::Open(Path(), missing); }
+  Result<Store> Open(OpenMode mode = OpenMode::kReadWrite) { return Store::Open(Path(), mode); }
   Result<Database> Raw() { return Database::Open(Path(), OpenMode::kReadWrite); }
 
   static Verdict Make(const char* candidate, const char* hash, const char* shape, double time_ns) {
@@ -39,7 +39,7 @@ TEST_F(StoreFile, KeepsRunsAndVerdictsWithTheirSamples) {
   ASSERT_THAT(run, IsOk());
   const Verdict verdict = Make("x", "h1", "0", 100);
   ASSERT_THAT(store->AddVerdicts(*run, {{verdict}}), IsOk());
-  const auto reopened = Open(Missing::kRefuse);
+  const auto reopened = Open(OpenMode::kReadOnly);
   ASSERT_THAT(reopened, IsOk());
   const auto back = reopened->ReadVerdicts({}, History::kAll);
   ASSERT_THAT(back, IsOk());
@@ -63,6 +63,7 @@ TEST_F(StoreFile, GivesTheLatestVersionsVerdictsAndNeverMixesVersions) {
   ASSERT_EQ(latest->size(), 2u);
   EXPECT_EQ((*latest)[0].verdict.time_ns->median, 4);
   EXPECT_EQ((*latest)[1].verdict.candidate, "y");
+  EXPECT_EQ(store->LatestVerdicts({.candidate = "y"})->at(0).time_ns->median, 5);
   EXPECT_EQ(store->ReadVerdicts({}, History::kAll)->size(), 5u);
 }
 
@@ -109,8 +110,19 @@ TEST_F(StoreFile, KeepsDocumentsByNameOncePerVersion) {
 }
 
 TEST_F(StoreFile, IsNotMadeByAReader) {
-  EXPECT_THAT(Open(Missing::kRefuse), HasError(ErrorKind::kNotFound, "`roofmark judge --store"));
+  EXPECT_THAT(Open(OpenMode::kReadOnly), HasError(ErrorKind::kNotFound, "`roofmark judge --store"));
   EXPECT_FALSE(fs::exists(Path()));
+  ASSERT_THAT(WriteFile(Path(), ""), IsOk());
+  EXPECT_THAT(Open(OpenMode::kReadOnly), HasError(ErrorKind::kInput, "another program"));
+}
+
+TEST_F(StoreFile, CanBeReadWhileItIsWritten) {
+  auto writer = Open();
+  const int64_t run = *writer->AddRun({});
+  const auto reader = Open(OpenMode::kReadOnly);
+  ASSERT_THAT(reader, IsOk());
+  ASSERT_THAT(writer->AddVerdicts(run, {{Make("x", "h", "0", 1)}}), IsOk());
+  EXPECT_EQ(reader->LatestVerdicts({})->size(), 1u);
 }
 
 TEST_F(StoreFile, RefusesWhatIsNoStoreAndLeavesItAlone) {

@@ -140,12 +140,10 @@ TEST(ShapeLine, GivesEachAxisWithItsType) {
 }
 
 TEST(ShapeLine, RefusesAPublishedShapeWithoutItsFigures) {
-  EXPECT_THAT(
-      ParseShape(
-          *Json::Parse(
-              R"({"id": "1", "tier": "published", "phase": "decode", "axes": {"rows": 1, "lens": []}})"),
-          *Parse(kCard)),
-      HasError(ErrorKind::kInput, "needs its 'published' figures"));
+  constexpr std::string_view kLine =
+      R"({"id": "1", "tier": "published", "phase": "decode", "axes": {"rows": 1, "lens": []}})";
+  EXPECT_THAT(ParseShape(*Json::Parse(kLine), *Parse(kCard)),
+              HasError(ErrorKind::kInput, "needs its 'published' figures"));
 }
 
 class OperatorFolder : public testing::Test {
