@@ -22,7 +22,7 @@ class ProfileBuilder : public EventSink {
 
  private:
   void TakeLaunch(const EventFields& fields, int64_t start, int64_t dur, Category category);
-  void TakeCall(const EventFields& fields, int64_t start);
+  void TakeCall(const EventFields& fields, int64_t start, int64_t dur);
   void TakeOp(const EventFields& fields, int64_t start, int64_t dur, Category category);
   void TakeGpuRange(const EventFields& fields, int64_t start, int64_t dur);
   TextId Name(std::string_view raw);
@@ -68,7 +68,7 @@ Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
       TakeLaunch(fields, *start, *dur, category);
       break;
     case Category::kRuntime:
-      TakeCall(fields, *start);
+      TakeCall(fields, *start, *dur);
       break;
     case Category::kCpuOp:
     case Category::kAnnotation:
@@ -86,10 +86,6 @@ Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
 
 void ProfileBuilder::TakeLaunch(const EventFields& fields, int64_t start, int64_t dur,
                                 Category category) {
-  if (category == Category::kMemset) {
-    ++profile_.fills;
-    return;
-  }
   if (dur == 0) ++profile_.loss.zero_dur;
   const std::string_view stream = fields.stream.empty() ? fields.tid : fields.stream;
   const Launch launch{.start_ns = start,
@@ -98,12 +94,16 @@ void ProfileBuilder::TakeLaunch(const EventFields& fields, int64_t start, int64_
                       .external_id = IdOrNone(fields.external_id),
                       .name = Name(fields.name),
                       .device = Device(fields),
-                      .stream = streams_.Intern(stream)};
+                      .stream = streams_.Intern(stream),
+                      .kind = category == Category::kKernel   ? LaunchKind::kKernel
+                              : category == Category::kMemcpy ? LaunchKind::kCopy
+                                                              : LaunchKind::kFill};
   (category == Category::kKernel ? profile_.kernels : profile_.copies).push_back(launch);
 }
 
-void ProfileBuilder::TakeCall(const EventFields& fields, int64_t start) {
+void ProfileBuilder::TakeCall(const EventFields& fields, int64_t start, int64_t dur) {
   profile_.calls.push_back({.start_ns = start,
+                            .end_ns = start + dur,
                             .correlation = IdOrNone(fields.correlation),
                             .name = Name(fields.name),
                             .kernel = fields.kernel.empty() ? kNoText : Name(fields.kernel),

@@ -20,7 +20,9 @@ namespace roofmark::trace {
 inline constexpr uint64_t kNoId = UINT64_MAX;
 inline constexpr uint32_t kNone32 = UINT32_MAX;
 
-// One execution on the device: a kernel, a copy or a fill.
+enum class LaunchKind : uint8_t { kKernel, kCopy, kFill };
+
+// One execution on the device.
 struct Launch {
   int64_t start_ns = 0;
   int64_t dur_ns = 0;            // never negative
@@ -29,11 +31,13 @@ struct Launch {
   TextId name = kNoText;
   int32_t device = 0;
   uint32_t stream = kNone32;  // index of its stream's text
+  LaunchKind kind = LaunchKind::kKernel;
 };
 
 // A call of the CUDA or HIP runtime or driver.
 struct RuntimeCall {
   int64_t start_ns = 0;
+  int64_t end_ns = 0;
   uint64_t correlation = kNoId;
   TextId name = kNoText;
   TextId kernel = kNoText;  // HIP only: what a launch call launches
@@ -74,8 +78,7 @@ struct ReadLoss {
 struct Profile {
   StringTable text;
   std::vector<Launch> kernels;
-  std::vector<Launch> copies;  // memcpy
-  uint64_t fills = 0;          // memset
+  std::vector<Launch> copies;  // copies and fills
   std::vector<RuntimeCall> calls;
   std::vector<CpuOp> ops;
   std::vector<GpuRange> gpu_ranges;

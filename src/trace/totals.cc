@@ -39,14 +39,17 @@ void CountDistinct(const Profile& profile, Totals& totals) {
 Totals ComputeTotals(const Profile& profile) {
   Totals totals{.events = profile.events,
                 .kernels = profile.kernels.size(),
-                .memcpy = profile.copies.size(),
                 .python_events = profile.python_events,
                 .user_annotations = profile.user_annotations,
                 .neg_dur = profile.loss.negative_dur};
   const Exposure exposure = ComputeExposure(profile.kernels);
   totals.union_ns = exposure.union_ns;
   totals.devices = exposure.devices;
-  for (const Launch& copy : profile.copies) totals.memcpy_ns += copy.dur_ns;
+  for (const Launch& copy : profile.copies) {
+    if (copy.kind != LaunchKind::kCopy) continue;
+    ++totals.memcpy;
+    totals.memcpy_ns += copy.dur_ns;
+  }
   CountDistinct(profile, totals);
   const CallFinder calls(profile);
   const IdIndex ops = OpsByExternalId(profile);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operator or annotation a thread was in at a time, and what encloses it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/profile.h"
+
+namespace roofmark::trace {
+
+class OpForest {
+ public:
+  explicit OpForest(const Profile& profile);
+
+  // The row in profile.ops of the innermost interval of the thread that holds the time; kNone32
+  // where there is none.
+  uint32_t Innermost(uint32_t thread, int64_t time_ns) const;
+  // The row that encloses a row, kNone32 for the outermost.
+  uint32_t Parent(uint32_t row) const { return parents_[row]; }
+  // Whether `ancestor` is the row itself or encloses it.
+  bool Encloses(uint32_t ancestor, uint32_t row) const;
+
+ private:
+  const Profile& profile_;
+  std::vector<uint32_t> order_;   // rows by thread, start, longest first
+  std::vector<uint32_t> begins_;  // of each thread in order_; one more at the end
+  std::vector<uint32_t> parents_;
+};
+
+}  // namespace roofmark::trace
