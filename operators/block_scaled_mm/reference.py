@@ -21,7 +21,7 @@ def _groups(size, group):
 def _values(rows, columns, regime, gen, device):
     z = torch.randn((rows, columns), generator=gen, device=device, dtype=torch.float32)
     if regime == "heavy_tail":
-        # A few outliers set the scale of their group, so most codes are small or subnormal.
+        # A few outliers set the scale of their group, so most codes are small.
         chosen = torch.rand((rows, columns), generator=gen, device=device) < 1.0 / 256
         z = torch.where(chosen, z * 40.0, z)
     elif regime == "offset":
@@ -29,16 +29,24 @@ def _values(rows, columns, regime, gen, device):
     return z
 
 
-def _quantise(z, row_group, group, gen):
-    """Codes of z and scales that use the whole range of fp8, times a spread of magnitudes."""
+def _quantise(z, row_group, group, faint, gen):
+    """Codes of z and scales that use the whole range of fp8, times a spread of magnitudes.
+
+    With `faint`, the first group of k and a quarter of the others use the bottom of the range instead.
+    """
     rows, columns = z.shape
     tall, wide = _groups(rows, row_group), _groups(columns, group)
     z = torch.nn.functional.pad(z, (0, wide * group - columns, 0, tall * row_group - rows))
     blocks = z.view(tall, row_group, wide, group)
     largest = blocks.abs().amax(dim=(1, 3)).clamp(min=1e-6)
-    codes = fp8.encode(blocks * (fp8.MAX_VALUE["f8_e4m3fn"] / largest)[:, None, :, None])
+    top = torch.full_like(largest, fp8.MAX_VALUE["f8_e4m3fn"])
+    if faint:
+        chosen = torch.rand((tall, wide), generator=gen, device=z.device) < 0.25
+        chosen[:, 0] = True
+        top = torch.where(chosen, top * 2.0**-14, top)
+    codes = fp8.encode(blocks * (top / largest)[:, None, :, None])
     spread = torch.exp(0.7 * torch.randn((tall, wide), generator=gen, device=z.device))
-    scales = largest * spread / fp8.MAX_VALUE["f8_e4m3fn"]
+    scales = largest / top * spread
     return codes.view(tall * row_group, wide * group)[:rows, :columns].contiguous(), scales
 
 
@@ -47,7 +55,8 @@ def inputs(shape, seed, regime, device):
 
     typical     normal values; scales of neighbouring groups differ by half an order of magnitude, so
                 that ignoring or transposing them shows
-    heavy_tail  outliers set the scales and most codes are small: subnormal decoding shows
+    heavy_tail  outliers set the scales, and some groups use only the bottom of the range: subnormal
+                codes show
     offset      values around a mean, so sums grow with k: accumulation in few bits shows
     """
     if regime not in _REGIMES:
@@ -60,7 +69,7 @@ def inputs(shape, seed, regime, device):
     for row in range(0, m, step):
         rows = slice(row, min(m, row + step))
         z = _values(rows.stop - rows.start, k, regime, gen, device)
-        a[rows], a_scales[rows] = _quantise(z, 1, group, gen)
+        a[rows], a_scales[rows] = _quantise(z, 1, group, regime == "heavy_tail", gen)
     b = torch.empty((n, k), dtype=torch.uint8, device=device)
     b_scales = torch.empty((_groups(n, group), _groups(k, group)), dtype=torch.float32, device=device)
     step = max(1, _CHUNK // k // group) * group
@@ -68,7 +77,7 @@ def inputs(shape, seed, regime, device):
         rows = slice(row, min(n, row + step))
         z = _values(rows.stop - rows.start, k, regime, gen, device)
         bands = slice(row // group, _groups(rows.stop, group))
-        b[rows], b_scales[bands] = _quantise(z, group, group, gen)
+        b[rows], b_scales[bands] = _quantise(z, group, group, regime == "heavy_tail", gen)
     return {"a": a, "b": b, "a_scales": a_scales, "b_scales": b_scales}
 
 

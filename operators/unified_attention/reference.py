@@ -57,8 +57,8 @@ def inputs(shape, seed, regime, device):
     typical     scores of standard deviation 2.5: at any length a few keys carry the result, so a
                 wrong mask, page or sample shows
     heavy_tail  two outlier channels in the keys and outlier tokens in the values
-    offset      keys around a mean (scores past 88, which overflow without the running maximum),
-                values around 1
+    offset      queries and keys around a common mean: scores around 100, which overflow without the
+                running maximum and are coarse in bf16; values around 1
     """
     if regime not in _REGIMES:
         raise ValueError("unknown regime %r; have %s" % (regime, ", ".join(_REGIMES)))
@@ -77,8 +77,10 @@ def inputs(shape, seed, regime, device):
         loud = torch.rand(cache_shape[:3], generator=gen, device=device) < 1.0 / 128
         value_cache.mul_(1.0 + 9.0 * loud.to(torch.bfloat16)[..., None])
     elif regime == "offset":
-        mean = torch.randn((kv_heads, head_size), generator=gen, device=device) * 16.0
-        key_cache.add_(mean.to(torch.bfloat16))
+        # Queries and keys share a direction, as trained heads do: every score moves up by about 100.
+        signs = torch.randint(2, (kv_heads, head_size), generator=gen, device=device) * 2.0 - 1.0
+        key_cache.add_((signs * (40.0 / head_size**0.5)).to(torch.bfloat16))
+        q.add_((2.5 * signs).repeat_interleave(q.shape[1] // kv_heads, dim=0).to(torch.bfloat16))
         value_cache.add_(1.0)
     table, spare = _page_table(shape, gen, device)
     _poison(key_cache, table, spare, shape, 20.0, gen)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each operator's tolerance stands between two families: every honest way of computing it passes, every wrong one fails.
+
+Run with PyTorch >= 1.13 on a CPU:  python3 tests/operators/variants_test.py
+"""
+
+import importlib
+import os
+import sys
+import unittest
+
+import torch
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from card import OPERATORS, REGIMES, Operator  # noqa: E402
+
+# In units of the bound. Between them lies the gap that keeps a tolerance from being tuned to its tests.
+HONEST_AT_MOST = 0.8
+WRONG_AT_LEAST = 1.5
+SEEDS = (1, 2)
+
+
+def cases(operator, extra_shapes):
+    """(label, shape, regime, inputs, expected) of the small tier and the variants' own shapes."""
+    shapes = [(shape_id, operator.resolve(shape_id)) for shape_id in operator.tier("small")]
+    shapes += [(str(axes), operator.resolve(axes)) for axes in extra_shapes]
+    for label, shape in shapes:
+        for regime in REGIMES:
+            for seed in SEEDS:
+                given = operator.module.inputs(shape, seed, regime, "cpu")
+                expected = operator.module.reference(shape, **given)
+                yield "%s %s seed %d" % (label, regime, seed), shape, regime, given, expected
+
+
+class Variants(unittest.TestCase):
+    def check(self, name):
+        operator = Operator(name)
+        variants = importlib.import_module("variants_" + name)
+        refused = set()
+        for label, shape, regime, given, expected in cases(operator, variants.EXTRA_SHAPES):
+            for how, compute in variants.HONEST.items():
+                worst, error, _ = operator.compare(compute(shape, **given), expected)
+                with self.subTest(honest=how, case=label):
+                    self.assertLessEqual(max(worst, error), HONEST_AT_MOST)
+            for how, (compute, regimes) in variants.WRONG.items():
+                if regime not in regimes:
+                    continue
+                # A copy: a wrong variant may hand its input back.
+                got = compute(shape, **{key: tensor.clone() for key, tensor in given.items()})
+                if got is None:
+                    continue
+                refused.add(how)
+                worst, error, _ = operator.compare(got, expected)
+                with self.subTest(wrong=how, case=label):
+                    self.assertGreaterEqual(max(worst, error), WRONG_AT_LEAST)
+        self.assertEqual(refused, set(variants.WRONG), "a wrong variant that no shape tries")
+
+    def test_rms_norm_accepts_the_honest_and_refuses_the_wrong(self):
+        self.check("rms_norm")
+
+    def test_silu_and_mul_accepts_the_honest_and_refuses_the_wrong(self):
+        self.check("silu_and_mul")
+
+    def test_block_scaled_mm_accepts_the_honest_and_refuses_the_wrong(self):
+        self.check("block_scaled_mm")
+
+    def test_unified_attention_accepts_the_honest_and_refuses_the_wrong(self):
+        self.check("unified_attention")
+
+    def test_an_answer_to_other_inputs_is_refused(self):
+        for name in OPERATORS:
+            operator = Operator(name)
+            for shape_id in operator.tier("small"):
+                shape = operator.resolve(shape_id)
+                for regime in REGIMES:
+                    answers = [
+                        operator.module.reference(shape, **operator.module.inputs(shape, seed, regime, "cpu"))
+                        for seed in (11, 12)
+                    ]
+                    worst, error, _ = operator.compare(answers[0], answers[1])
+                    with self.subTest(operator=name, shape=shape_id, regime=regime):
+                        self.assertGreaterEqual(max(worst, error), WRONG_AT_LEAST)
+
+    def test_what_is_not_finite_is_refused(self):
+        operator = Operator("rms_norm")
+        shape = operator.resolve("s-decode")
+        expected = operator.module.reference(shape, **operator.module.inputs(shape, 3, "typical", "cpu"))
+        for value in (float("nan"), float("inf")):
+            spoilt = {"out": expected["out"].clone()}
+            spoilt["out"][0, 0] = value
+            self.assertEqual(operator.compare(spoilt, expected)[0], float("inf"))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(2)
+    unittest.main()
