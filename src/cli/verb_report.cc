@@ -115,10 +115,9 @@ Result<void> AddMachine(const store::Store& store, const std::string& device,
         driver != nullptr && driver->is_string()) {
       run->driver = driver->as_string();
     }
-    const Json* text = info.details.Find("card");
-    if (card.empty() && text != nullptr && text->is_string()) {
-      run->device = TRY(roofline::ParseDeviceCard(TRY(Json::ParseToml(text->as_string()))));
-    }
+  }
+  for (const store::Document& document : TRY(store.ReadDocuments("device"))) {
+    if (document.name == device) run->device = TRY(roofline::ParseDeviceCard(document.content));
   }
   if (!card.empty()) run->device = TRY(roofline::FindDeviceCard(card));
   return {};

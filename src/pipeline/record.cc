@@ -18,7 +18,9 @@ Result<Recorder> Recorder::Open(const std::filesystem::path& path, const Machine
                      .Set("arch", info.arch)
                      .Set("cache_bytes", info.cache_bytes)
                      .Set("units", info.units);
-  if (machine.card) details.Set("card", roofline::DeviceCardText(*machine.card));
+  if (machine.card) {
+    TRY(store.AddDocument("device", info.name, roofline::DeviceCardToJson(*machine.card)));
+  }
   const int64_t run = TRY(store.AddRun({.command = command,
                                         .suite = suite_name,
                                         .device = info.name,
