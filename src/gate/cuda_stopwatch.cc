@@ -47,6 +47,7 @@ Json Phase(std::string_view phase) {
 }
 
 enum class Calls { kMade, kSkipped };
+using Timed = Answer<BatchTimes>;
 
 // What the worker answered about one batch, and the judge's own clock.
 struct RawBatch {
@@ -55,6 +56,8 @@ struct RawBatch {
   std::vector<double> event_ns;
   MeterReport meter;
 };
+
+using Raw = Answer<RawBatch>;
 
 class CudaStopwatch final : public Stopwatch {
  public:
@@ -72,6 +75,7 @@ class CudaStopwatch final : public Stopwatch {
   Result<Answer<RawBatch>> Run(worker::Worker& worker, std::span<const TimedCall> calls,
                                const std::string& workspace, Calls mode, double timeout_s);
   Result<Answer<RawBatch>> Read(worker::Worker& worker, size_t calls, double timeout_s);
+  Answer<BatchTimes> FromMeter(const MeterReport& report, size_t calls, BatchTimes times) const;
   void FillOwners(const MeterReport& report, const Timeline& timeline, BatchTimes& times) const;
   Result<std::string> StillPoisoned(const TimedCall& last) const;
 
@@ -87,25 +91,28 @@ Result<Answer<void>> CudaStopwatch::Prepare(worker::Worker& worker, const Proven
       Phase("stage").Set("cubin", ToHex(stage_cubin_)).Set("flush_bytes", flush_bytes_);
   constexpr double kStageTimeoutS = 60;
   const auto answer = TRY(worker.Ask(request, kStageTimeoutS));
-  if (!answer) return std::unexpected(answer.error());
-  return Answer<void>{};
+  return answer ? Answer<void>() : Answer<void>(std::unexpected(answer.error()));
 }
 
-// Mishaps for answers that no honest worker gives.
-std::unexpected<Mishap> Rubbish(std::string what) {
-  return std::unexpected(Mishap{.outcome = Outcome::kClocksDisagree,
-                                .reason = "the worker's timing reply is unusable: " + what});
+// An answer that says what is wrong with the candidate.
+std::unexpected<Mishap> Refused(Outcome outcome, std::string reason) {
+  return std::unexpected(Mishap{.outcome = outcome, .reason = std::move(reason)});
+}
+
+// For replies that no honest worker gives.
+std::unexpected<Mishap> Rubbish(const std::string& what) {
+  return Refused(Outcome::kClocksDisagree, "the worker's timing reply is unusable: " + what);
 }
 
 Result<Answer<RawBatch>> CudaStopwatch::Read(worker::Worker& worker, size_t calls,
                                              double timeout_s) {
   const auto answer = TRY(worker.Ask(Phase("read"), timeout_s));
-  if (!answer) return std::unexpected(answer.error());
+  if (!answer) return Raw(std::unexpected(answer.error()));
   RawBatch batch;
   const auto events = answer->ArrayAt("event_ns");
-  if (!events || (*events)->array().size() != calls) return Rubbish("events are missing");
+  if (!events || (*events)->array().size() != calls) return Raw(Rubbish("events are missing"));
   for (const Json& event : (*events)->array()) {
-    if (!event.is_number()) return Rubbish("an event time is no number");
+    if (!event.is_number()) return Raw(Rubbish("an event time is no number"));
     batch.event_ns.push_back(event.as_double());
   }
   const Json* const meter = answer->Find("meter");
@@ -114,7 +121,7 @@ Result<Answer<RawBatch>> CudaStopwatch::Read(worker::Worker& worker, size_t call
     return batch;
   }
   auto report = ParseMeterReport(*meter);
-  if (!report) return Rubbish(report.error().message());
+  if (!report) return Raw(Rubbish(report.error().message()));
   batch.meter = std::move(*report);
   return batch;
 }
@@ -135,16 +142,16 @@ Result<Answer<RawBatch>> CudaStopwatch::Run(worker::Worker& worker,
                            .Set("hold_ns", kHoldNs)
                            .Set("skip", mode == Calls::kSkipped);
   const auto queued = TRY(worker.Ask(request, timeout_s));
-  if (!queued) return std::unexpected(queued.error());
+  if (!queued) return Raw(std::unexpected(queued.error()));
 
   const auto start = std::chrono::steady_clock::now();
   const auto ran = TRY(worker.Ask(Phase("go"), timeout_s));
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-  if (!ran) return std::unexpected(ran.error());
+  if (!ran) return Raw(std::unexpected(ran.error()));
   // The worker says done: the last output is read at once, before its meter is.
   if (mode == Calls::kMade) {
     if (std::string early = TRY(StillPoisoned(calls.back())); !early.empty()) {
-      return std::unexpected(Mishap{.outcome = Outcome::kUnsynchronised, .reason = early});
+      return Raw(Refused(Outcome::kUnsynchronised, std::move(early)));
     }
   }
   auto batch = TRY(Read(worker, calls.size(), timeout_s));
@@ -179,9 +186,9 @@ Result<Answer<BatchTimes>> CudaStopwatch::Time(worker::Worker& worker,
   // The real batch comes first, while its outputs are poison: a batch that had run before would
   // leave right answers behind.
   auto batch = TRY(Run(worker, calls, workspace, Calls::kMade, timeout_s));
-  if (!batch) return std::unexpected(batch.error());
+  if (!batch) return Timed(std::unexpected(batch.error()));
   const auto empty = TRY(Run(worker, calls, workspace, Calls::kSkipped, timeout_s));
-  if (!empty) return std::unexpected(empty.error());
+  if (!empty) return Timed(std::unexpected(empty.error()));
 
   BatchTimes times;
   times.event_ns = batch->event_ns;
@@ -191,30 +198,32 @@ Result<Answer<BatchTimes>> CudaStopwatch::Time(worker::Worker& worker,
   } else {
     times.level = "run() waits for the device, so the judge's clock was not paired";
   }
-  const Timeline timeline = CutIntoCalls(batch->meter, stage_sha256_, calls.size());
-  if (!batch->meter.fault.empty()) {
+  return FromMeter(batch->meter, calls.size(), std::move(times));
+}
+
+Answer<BatchTimes> CudaStopwatch::FromMeter(const MeterReport& report, size_t calls,
+                                            BatchTimes times) const {
+  if (!report.fault.empty()) {
     // No CUPTI on this machine: events are all there is, and nothing can be attributed.
     times.time_ns = times.event_ns;
     times.device_ns = times.event_ns;
-    times.level = "no CUPTI (" + batch->meter.fault + "): published time is by events";
+    times.level = "no CUPTI (" + report.fault + "): published time is by events";
     times.owner_ns[static_cast<size_t>(Owner::kUnknown)] =
         std::accumulate(times.event_ns.begin(), times.event_ns.end(), 0.0);
     return times;
   }
-  if (!timeline.fault.empty()) {
-    return std::unexpected(Mishap{.outcome = Outcome::kClocksDisagree, .reason = timeline.fault});
-  }
-  for (size_t i = 0; i < calls.size(); ++i) {
+  const Timeline timeline = CutIntoCalls(report, stage_sha256_, calls);
+  if (!timeline.fault.empty()) return Refused(Outcome::kClocksDisagree, timeline.fault);
+  for (size_t i = 0; i < calls; ++i) {
     if (timeline.calls[i].operations.empty() && timeline.unsynchronised.empty()) {
-      return std::unexpected(
-          Mishap{.outcome = Outcome::kClocksDisagree,
-                 .reason = fmt::format("call {} of the batch ran nothing on the device", i)});
+      return Refused(Outcome::kClocksDisagree,
+                     fmt::format("call {} of the batch ran nothing on the device", i));
     }
     times.device_ns.push_back(timeline.calls[i].device_ns);
   }
   times.time_ns = times.device_ns;
   times.unsynchronised = timeline.unsynchronised;
-  FillOwners(batch->meter, timeline, times);
+  FillOwners(report, timeline, times);
   return times;
 }
 

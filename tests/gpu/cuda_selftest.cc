@@ -515,7 +515,9 @@ extern "C" __global__ void sticky(const uint4* from, uint4* sink, unsigned long 
   const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   uint4 v;
-  asm volatile("ld.global.L2::evict_last.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from + i));
+  unsigned long long policy;
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile("ld.global.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from + i), "l"(policy));
   if (v.x == 0x12345678 && v.y == 0x9abcdef0 && v.z == 42 && v.w == 43) *sink = v;
 }
 extern "C" __global__ void plain(const uint4* from, uint4* sink, unsigned long long n) {
