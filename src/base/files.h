@@ -40,7 +40,10 @@ class TempDir {
  public:
   static Result<TempDir> Make(std::string_view prefix);
   TempDir(TempDir&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
-  TempDir& operator=(TempDir&&) = delete;
+  TempDir& operator=(TempDir&& other) noexcept {
+    std::swap(path_, other.path_);
+    return *this;
+  }
   TempDir(const TempDir&) = delete;
   ~TempDir();
   const fs::path& path() const { return path_; }

@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
-#include "base/hash.h"
 #include "candidate/build.h"
+#include "candidate/vendor.h"
+#include "gate/cuda_provenance.h"
+#include "meter/cubin.h"
 
 namespace roofmark::gate {
 namespace {
@@ -101,6 +105,10 @@ Result<void> Contestant::Compile() {
   if (IsNative(candidate_.lane)) return CompileNative();
   // Python lanes compile in their worker, in init; here only the file's place is known.
   provenance_.path = "/candidate/" + candidate_.sources.front().string();
+  for (const fs::path& source : candidate_.sources) {
+    const std::string text = TRY(ReadFile(candidate_.folder / source));
+    std::ranges::move(JitKernelNames(text), std::back_inserter(provenance_.jit_kernels));
+  }
   return {};
 }
 
@@ -144,7 +152,7 @@ Result<void> Contestant::KeepProduct(const fs::path& library, const fs::path& de
   if (device_code.empty()) return {};
   for (const fs::path& kept : TRY(ListFolder(outside(device_code)))) {
     if (kept.extension() == ".cubin") {
-      provenance_.own_code.push_back(Sha256Hex(TRY(ReadFile(kept))));
+      provenance_.own_code.push_back(meter::CubinHash(TRY(ReadFile(kept))));
     }
   }
   return {};
