@@ -50,8 +50,14 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open() {
   device->retained_ = true;
   TRY(api.Check(api.ctx_set_current(context), "using device 0"));
   TRY(device->Describe());
-  const std::string cubin = TRY(device->Compile(JudgeSource(), "judge.cu"));
-  device->judge_ = TRY(CudaJudge::Load(api, cubin, device->info_.units));
+  device->nvrtc_ = TRY(LoadNvrtc());
+  device->judge_ = TRY(CudaJudge::Make(
+      api,
+      [nvrtc = device->nvrtc_, arch = device->info_.arch](
+          const std::string& text, const std::string& name) -> Result<std::string> {
+        return CompileCubin(nvrtc, text, name, arch);
+      },
+      device->info_.units));
   return device;
 }
 
@@ -115,8 +121,7 @@ Result<Comparison> CudaDevice::Compare(Arena& got, Arena& want, size_t place,
 }
 
 Result<std::string> CudaDevice::Compile(const std::string& text, const std::string& name) {
-  const NvrtcApi nvrtc = TRY(LoadNvrtc());
-  return CompileCubin(nvrtc, text, name, info_.arch);
+  return CompileCubin(nvrtc_, text, name, info_.arch);
 }
 
 Result<std::string> CudaDevice::StageCubin() {

@@ -8,6 +8,7 @@
 #include "device/cuda_api.h"
 #include "device/cuda_judge.h"
 #include "device/device.h"
+#include "device/nvrtc.h"
 
 namespace roofmark::device {
 
@@ -32,6 +33,7 @@ class CudaDevice final : public Device {
   Result<void> Describe();
 
   CudaApi api_;
+  NvrtcApi nvrtc_;
   cu::Device device_ = 0;
   DeviceInfo info_;
   std::unique_ptr<CudaJudge> judge_;

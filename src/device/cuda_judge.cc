@@ -17,35 +17,47 @@ constexpr size_t kScratchBytes = 4096;
 
 }  // namespace
 
-Result<std::unique_ptr<CudaJudge>> CudaJudge::Load(const CudaApi& api, const std::string& cubin,
+Result<std::unique_ptr<CudaJudge>> CudaJudge::Make(const CudaApi& api, Compiler compile,
                                                    int units) {
-  std::unique_ptr<CudaJudge> judge(new CudaJudge(api));
+  std::unique_ptr<CudaJudge> judge(new CudaJudge(api, std::move(compile)));
   judge->max_blocks_ = static_cast<unsigned>(units) * 8;
-  TRY(api.Check(api.module_load_data(&judge->module_, cubin.data()),
-                "loading the judge's kernels"));
+  judge->memory_module_ = TRY(judge->LoadText(MemorySource(), "memory.cu"));
   TRY(api.Check(api.mem_alloc(&judge->scratch_, kScratchBytes), "allocating a page"));
   return judge;
 }
 
 CudaJudge::~CudaJudge() {
   if (scratch_ != 0) api_.mem_free(scratch_);
-  if (module_ != nullptr) api_.module_unload(module_);
+  for (const auto& [dtype, module] : comparison_modules_) api_.module_unload(module);
+  if (memory_module_ != nullptr) api_.module_unload(memory_module_);
 }
 
-Result<cu::Function> CudaJudge::Kernel(const std::string& name) {
-  cu::Function function = nullptr;
-  TRY(api_.Check(api_.module_get_function(&function, module_, name.c_str()), name.c_str()));
-  return function;
+Result<cu::Module> CudaJudge::LoadText(const std::string& text, const std::string& name) {
+  const std::string cubin = TRY(compile_(text, name));
+  cu::Module module = nullptr;
+  TRY(api_.Check(api_.module_load_data(&module, cubin.data()), "loading the judge's kernels"));
+  return module;
 }
 
-Result<void> CudaJudge::Launch(const std::string& kernel, int64_t items, void** arguments) {
+Result<cu::Module> CudaJudge::ComparisonModule(DType dtype) {
+  if (const auto found = comparison_modules_.find(dtype); found != comparison_modules_.end()) {
+    return found->second;
+  }
+  const cu::Module module = TRY(LoadText(ComparisonSource(dtype), "comparison.cu"));
+  comparison_modules_[dtype] = module;
+  return module;
+}
+
+Result<void> CudaJudge::Launch(cu::Module module, const char* kernel, int64_t items,
+                               void** arguments) {
   if (items == 0) return {};
-  const cu::Function function = TRY(Kernel(kernel));
+  cu::Function function = nullptr;
+  TRY(api_.Check(api_.module_get_function(&function, module, kernel), kernel));
   const int64_t wanted = (items + kThreads - 1) / kThreads;
   const auto blocks = static_cast<unsigned>(std::clamp<int64_t>(wanted, 1, max_blocks_));
   return api_.Check(
       api_.launch_kernel(function, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr),
-      kernel.c_str());
+      kernel);
 }
 
 Result<void> CudaJudge::Fill(cu::Pointer at, int64_t bytes, uint8_t value) {
@@ -65,7 +77,7 @@ Result<void> CudaJudge::StartCount() {
 Result<void> CudaJudge::CountOther(cu::Pointer at, int64_t bytes, uint8_t value) {
   uint32_t wanted = value;
   void* arguments[] = {&at, &bytes, &wanted, &scratch_};
-  return Launch("count_other", bytes, arguments);
+  return Launch(memory_module_, "count_other", bytes, arguments);
 }
 
 Result<uint64_t> CudaJudge::Counted() {
@@ -77,7 +89,7 @@ Result<uint64_t> CudaJudge::Counted() {
 Result<uint64_t> CudaJudge::Fingerprint(cu::Pointer at, int64_t bytes, uint64_t seed) {
   TRY(StartCount());
   void* arguments[] = {&at, &bytes, &seed, &scratch_};
-  TRY(Launch("fingerprint", bytes, arguments));
+  TRY(Launch(memory_module_, "fingerprint", bytes, arguments));
   return Counted();
 }
 
@@ -108,9 +120,9 @@ Result<void> CudaJudge::Locate(const Operands& operands, uint64_t index, Compari
 
 Result<Comparison> CudaJudge::CompareNumeric(const Operands& operands, const Tolerance& tolerance) {
   Operands at = operands;
-  const std::string type(DTypeName(operands.dtype));
+  const cu::Module module = TRY(ComparisonModule(operands.dtype));
   void* norm_arguments[] = {&at.want, &at.elements, &scratch_};
-  TRY(Launch("norm_" + type, at.elements, norm_arguments));
+  TRY(Launch(module, "compare_norm", at.elements, norm_arguments));
   const JudgeFindings first = TRY(Findings());
   if (first.want_bad > 0) {
     const double value = TRY(ReadElement(at.dtype, at.want, first.first_want_bad));
@@ -123,7 +135,7 @@ Result<Comparison> CudaJudge::CompareNumeric(const Operands& operands, const Tol
   double floor = at.elements == 0 ? 0 : tolerance.atol_rms * norm / std::sqrt(elements);
   double rtol = tolerance.rtol;
   void* arguments[] = {&at.got, &at.want, &at.elements, &rtol, &floor, &scratch_};
-  TRY(Launch("elements_" + type, at.elements, arguments));
+  TRY(Launch(module, "compare_elements", at.elements, arguments));
   const JudgeFindings second = TRY(Findings());
 
   Comparison found{.elements = at.elements};
@@ -144,7 +156,8 @@ Result<Comparison> CudaJudge::CompareExact(const Operands& operands) {
   double rtol = -1;
   double floor = 0;
   void* arguments[] = {&at.got, &at.want, &at.elements, &rtol, &floor, &scratch_};
-  TRY(Launch("elements_" + std::string(DTypeName(at.dtype)), at.elements, arguments));
+  const cu::Module module = TRY(ComparisonModule(at.dtype));
+  TRY(Launch(module, "compare_elements", at.elements, arguments));
   const JudgeFindings findings = TRY(Findings());
   Comparison found{.elements = at.elements};
   found.wrong = static_cast<int64_t>(findings.wrong);
@@ -162,11 +175,11 @@ Result<Comparison> CudaJudge::CompareCodes(const Operands& operands, const Toler
                                                DTypeName(operands.dtype)));
   }
   Operands at = operands;
-  const std::string type(DTypeName(at.dtype));
+  const cu::Module module = TRY(ComparisonModule(at.dtype));
   void* norm_arguments[] = {&at.want, &at.elements, &scratch_};
-  TRY(Launch("norm_" + type, at.elements, norm_arguments));
+  TRY(Launch(module, "compare_norm", at.elements, norm_arguments));
   void* arguments[] = {&at.got, &at.want, &at.elements, &scratch_};
-  TRY(Launch("codes_" + type, at.elements, arguments));
+  TRY(Launch(module, "compare_codes", at.elements, arguments));
   const JudgeFindings findings = TRY(Findings());
   if (findings.want_bad > 0) {
     return Fail(ErrorKind::kInput, fmt::format("the reference's element {} is no finite code",

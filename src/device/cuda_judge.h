@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -12,8 +14,10 @@
 
 namespace roofmark::device {
 
-// CUDA C++ of the judge's kernels.
-std::string JudgeSource();
+// CUDA C++ of the judge's kernels: those about bytes, and those that compare one type. They are
+// apart because compiling all of them takes seconds and a run needs one or two types.
+std::string MemorySource();
+std::string ComparisonSource(DType dtype);
 
 // What the comparison kernels count; the layout is the device code's.
 struct JudgeFindings {
@@ -32,9 +36,11 @@ struct JudgeFindings {
 
 class CudaJudge {
  public:
-  // Requires: a current context.
-  static Result<std::unique_ptr<CudaJudge>> Load(const CudaApi& api, const std::string& cubin,
-                                                 int units);
+  // Text and a name for messages, to a cubin.
+  using Compiler = std::function<Result<std::string>(const std::string&, const std::string&)>;
+
+  // Requires: a current context. Compiles the kernels about bytes; others when they are needed.
+  static Result<std::unique_ptr<CudaJudge>> Make(const CudaApi& api, Compiler compile, int units);
   CudaJudge(const CudaJudge&) = delete;
   CudaJudge& operator=(const CudaJudge&) = delete;
   ~CudaJudge();
@@ -58,9 +64,10 @@ class CudaJudge {
   Result<Comparison> Compare(const Operands& operands, const Tolerance& tolerance);
 
  private:
-  explicit CudaJudge(const CudaApi& api) : api_(api) {}
-  Result<cu::Function> Kernel(const std::string& name);
-  Result<void> Launch(const std::string& kernel, int64_t items, void** arguments);
+  CudaJudge(const CudaApi& api, Compiler compile) : api_(api), compile_(std::move(compile)) {}
+  Result<cu::Module> LoadText(const std::string& text, const std::string& name);
+  Result<cu::Module> ComparisonModule(DType dtype);
+  Result<void> Launch(cu::Module module, const char* kernel, int64_t items, void** arguments);
   Result<double> ReadElement(DType dtype, cu::Pointer base, uint64_t index);
   Result<JudgeFindings> Findings();
   Result<void> ResetFindings();
@@ -70,7 +77,9 @@ class CudaJudge {
   Result<void> Locate(const Operands& operands, uint64_t index, Comparison& found);
 
   CudaApi api_;
-  cu::Module module_ = nullptr;
+  Compiler compile_;
+  cu::Module memory_module_ = nullptr;
+  std::map<DType, cu::Module> comparison_modules_;
   cu::Pointer scratch_ = 0;
   unsigned max_blocks_ = 0;
 };

@@ -5,14 +5,29 @@
 
 namespace roofmark::device {
 
-std::string JudgeSource() {
-  return R"cuda(
+namespace {
+
+// What both texts begin with.
+constexpr const char* kBasics = R"cuda(
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
+__device__ u64 WarpSum(u64 x) {
+  for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(~0u, x, d);
+  return x;
+}
+
+// Unrolling would only cost compile time: these loops wait for memory.
+#define EACH_ELEMENT(i, n) \
+  const bool leader = threadIdx.x % 32 == 0; \
+  _Pragma("unroll 1") \
+  for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
+)cuda";
+
+constexpr const char* kComparison = R"cuda(
 // Mirrors JudgeFindings in cuda_judge.h.
 struct Findings {
   double want_squares, difference_squares;
@@ -44,19 +59,11 @@ __device__ double WarpSum(double x) {
   for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(~0u, x, d);
   return x;
 }
-__device__ u64 WarpSum(u64 x) {
-  for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(~0u, x, d);
-  return x;
-}
 __device__ u64 WarpMin(u64 x) {
   for (int d = 16; d > 0; d >>= 1) { const u64 y = __shfl_xor_sync(~0u, x, d); x = y < x ? y : x; }
   return x;
 }
 __device__ u64 WarpMax(u64 x) { return ~WarpMin(~x); }
-
-#define EACH_ELEMENT(i, n) \
-  const bool leader = threadIdx.x % 32 == 0; \
-  for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
 
 // First pass over what is wanted: its norm, and whether it is finite at all.
 template <typename T>
@@ -139,19 +146,21 @@ __device__ void Codes(const u8* got, const u8* want, i64 n, Findings* found) {
   }
 }
 
-#define FOR_TYPE(name, T) \
-  extern "C" __global__ void norm_##name(const T::Bits* want, i64 n, Findings* found) { \
-    Norm<T>(want, n, found); } \
-  extern "C" __global__ void elements_##name(const T::Bits* got, const T::Bits* want, i64 n, \
-                                             double rtol, double floor, Findings* found) { \
-    Elements<T>(got, want, n, rtol, floor, found); }
-#define FOR_CODES(name, T) \
-  extern "C" __global__ void codes_##name(const u8* got, const u8* want, i64 n, Findings* found) { \
-    Codes<T>(got, want, n, found); }
-FOR_TYPE(f32, F32) FOR_TYPE(f16, F16) FOR_TYPE(bf16, BF16) FOR_TYPE(f8_e4m3fn, E4M3Fn)
-FOR_TYPE(f8_e4m3fnuz, E4M3Fnuz) FOR_TYPE(i32, I32) FOR_TYPE(i64, I64) FOR_TYPE(u8, U8)
-FOR_CODES(f8_e4m3fn, E4M3Fn) FOR_CODES(f8_e4m3fnuz, E4M3Fnuz) FOR_CODES(u8, U8)
+extern "C" __global__ void compare_norm(const TYPE::Bits* want, i64 n, Findings* found) {
+  Norm<TYPE>(want, n, found);
+}
+extern "C" __global__ void compare_elements(const TYPE::Bits* got, const TYPE::Bits* want, i64 n,
+                                    double rtol, double floor, Findings* found) {
+  Elements<TYPE>(got, want, n, rtol, floor, found);
+}
+#ifdef CODES
+extern "C" __global__ void compare_codes(const u8* got, const u8* want, i64 n, Findings* found) {
+  Codes<TYPE>(got, want, n, found);
+}
+#endif
+)cuda";
 
+constexpr const char* kMemory = R"cuda(
 // Counts the bytes that differ from `value`.
 extern "C" __global__ void count_other(const u8* bytes, i64 n, u32 value, u64* others) {
   u64 count = 0;
@@ -183,6 +192,39 @@ extern "C" __global__ void fingerprint(const u8* bytes, i64 n, u64 seed, u64* su
   if (leader) atomicAdd(sum, total);
 }
 )cuda";
+
+const char* TypeName(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "F32";
+    case DType::kF16:
+      return "F16";
+    case DType::kBF16:
+      return "BF16";
+    case DType::kF8E4M3Fn:
+      return "E4M3Fn";
+    case DType::kF8E4M3Fnuz:
+      return "E4M3Fnuz";
+    case DType::kI32:
+      return "I32";
+    case DType::kI64:
+      return "I64";
+    case DType::kU8:
+      break;
+  }
+  return "U8";
+}
+
+}  // namespace
+
+std::string MemorySource() {
+  return std::string(kBasics) + kMemory;
+}
+
+std::string ComparisonSource(DType dtype) {
+  std::string text = std::string("#define TYPE ") + TypeName(dtype) + "\n";
+  if (DTypeBytes(dtype) == 1) text += "#define CODES\n";
+  return text + kBasics + kComparison;
 }
 
 }  // namespace roofmark::device
