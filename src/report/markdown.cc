@@ -40,6 +40,12 @@ std::string NameOf(std::string_view name, Role role) {
   return std::string(name) + (role == Role::kBaseline ? " (baseline)" : "");
 }
 
+// Baselines are not asked to be ready.
+std::string StandingText(const CandidateSummary& summary) {
+  if (summary.role == Role::kCandidate) return std::string(StandingName(summary.standing));
+  return summary.passed == summary.judged ? "passed" : "failed";
+}
+
 std::string LaneNames(const std::vector<Lane>& lanes) {
   std::vector<std::string> names;
   for (const Lane lane : lanes) names.emplace_back(LaneName(lane));
@@ -62,8 +68,7 @@ std::string CandidateTable(const std::vector<CandidateSummary>& candidates) {
   for (const CandidateSummary& c : candidates) {
     std::string missing = FailureText(c);
     for (const std::string& reason : c.reasons) missing += (missing.empty() ? "" : "; ") + reason;
-    table.Add({NameOf(c.candidate, c.role), LaneNames(c.lanes),
-               std::string(StandingName(c.standing)),
+    table.Add({NameOf(c.candidate, c.role), LaneNames(c.lanes), StandingText(c),
                OrDash(c.total,
                       [](const ScoreRow& t) {
                         return Percent(Interval{.median = t.s, .low = t.low, .high = t.high});

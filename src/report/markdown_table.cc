@@ -19,6 +19,13 @@ bool IsWord(std::string_view text, size_t i) {
   return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0;
 }
 
+bool IsBidiControl(std::string_view utf8) {
+  if (!utf8.starts_with("\xe2") || utf8.size() < 3) return false;
+  const auto last = static_cast<unsigned char>(utf8[2]);
+  return (utf8[1] == '\x80' && last >= 0xAA && last <= 0xAE) ||
+         (utf8[1] == '\x81' && last >= 0xA6 && last <= 0xA9);
+}
+
 std::string Padded(const std::string& text, size_t width, Align align) {
   const std::string pad(width - std::min(width, Width(text)), ' ');
   return align == Align::kRight ? pad + text : text + pad;
@@ -42,7 +49,11 @@ std::string EscapeMarkdown(std::string_view untrusted) {
       ++i;
       continue;
     }
-    if (c == '<') {
+    // Bidirectional controls (U+202A..202E, U+2066..2069) could show a name as another one.
+    if (IsBidiControl(std::string_view(text).substr(i, 3))) {
+      out += "\xef\xbf\xbd";
+      i += 2;
+    } else if (c == '<') {
       out += "&lt;";
     } else if (c == '>') {
       out += "&gt;";

@@ -97,7 +97,7 @@ function describePoint(model, point) {
 
 // ---------------------------------------------------------------------------------- weights
 
-// The best passed attainment of each workload: of candidates, or of baselines where there are none.
+// The best passed attainment of each workload: of candidates, or of baselines if there are none.
 function bestByWorkload(model, view) {
   const best = new Map();
   for (const point of model.points) {
@@ -366,7 +366,8 @@ function stripGroups(order) {
 
 function failureTrace(model, view, placeX) {
   const failed = model.verdicts.map((verdict, at) => ({verdict, at, x: placeX(verdict)}))
-    .filter(({verdict, x}) => verdict.outcome !== "passed" && x !== null && view.showsVerdict(verdict));
+    .filter(({verdict, x}) => verdict.outcome !== "passed" && x !== null &&
+      view.showsVerdict(verdict));
   return {
     type: "scatter", mode: "markers", x: failed.map((f) => f.x), y: failed.map(() => 0),
     customdata: failed.map((f) => f.at), meta: "failed", hoverinfo: "none", cliponaxis: false,

@@ -23,8 +23,17 @@ function drawing(name, attributes, ...children) {
 }
 
 const byId = (id) => document.getElementById(id);
-const variable = (name) =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// A variable of the style sheet. Reading one is slow, and charts ask thousands of times, so values
+// are kept until the theme changes.
+const variables = new Map();
+function variable(name) {
+  if (!variables.has(name)) {
+    const style = getComputedStyle(document.documentElement);
+    variables.set(name, style.getPropertyValue(name).trim());
+  }
+  return variables.get(name);
+}
 
 // Text that Plotly shows as it is.
 function plain(text) {

@@ -51,7 +51,8 @@ function makeView(model) {
     !view.hidden.has(`c:${verdict.candidate}`);
   view.shows = (point) => {
     const verdict = model.verdictOf(point);
-    return verdict ? view.showsVerdict(verdict) : view.showsWorkload(model.workloads[point.workload]);
+    return verdict ? view.showsVerdict(verdict)
+      : view.showsWorkload(model.workloads[point.workload]);
   };
   return view;
 }
@@ -216,18 +217,19 @@ function start() {
   const view = makeView(model);
   const changed = (change) => {
     Object.assign(view, change);
+    if (change.against) drawWeights(model, view);  // the one choice that it depends on
     drawFilters(model, view, changed);
     drawCaptions(model, view);
     drawScoreSwitch(model, view, changed);
     drawScores(model, view);
-    drawWeights(model, view);
     drawRoofline(model, view);
     drawStrip(model, view);
   };
   const recolour = () => {
+    variables.clear();
     byId("theme").textContent = root.dataset.theme === "dark" ? "Light" : "Dark";
     drawStanding(model);
-    changed({});
+    changed({against: view.against});
   };
   byId("theme").addEventListener("click", () => {
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";

@@ -192,7 +192,9 @@ function drawOwners(model) {
     if (row.operator !== operator) place.append(element("div", {class: "op"}, row.operator));
     operator = row.operator;
     place.append(
-      element("div", {class: row.role === "baseline" ? "who baseline" : "who"}, row.candidate),
+      element("div", {
+        class: row.role === "baseline" ? "who baseline" : "who", title: row.candidate,
+      }, row.candidate),
       ownerStack(row), element("div", {class: "num"}, percent(row.adoption, 0)));
   }
 }
@@ -237,7 +239,7 @@ function verdictRow(verdict) {
   const open = element("button", {
     type: "button", class: "open", "aria-expanded": "false", "aria-label": "Details",
   }, "▸");
-  const cell = (text, look = "nowrap") => element("td", {class: look}, text);
+  const cell = (text, look = "nowrap") => element("td", {class: look, title: text}, text);
   const row = element("tr", {class: verdict.role === "baseline" ? "row baseline" : "row"},
     element("td", {class: "nowrap"}, open,
       element("span", {class: passed ? "pill ok" : "pill bad"}, words(verdict.outcome))),
@@ -288,12 +290,30 @@ function outcomeChips(rows, toggle) {
   });
 }
 
+// Fills the table a part at a time, so that thousands of rows do not hold up the page. Rows are
+// made when they are first shown. A later call supersedes an earlier one.
+function fillInParts(body, items, make) {
+  const PART = 200;
+  const turn = (Number(body.dataset.turn) || 0) + 1;
+  body.dataset.turn = turn;
+  body.replaceChildren();
+  const next = (from) => {
+    if (Number(body.dataset.turn) !== turn) return;
+    body.append(...items.slice(from, from + PART).map(make));
+    if (from + PART < items.length) setTimeout(next, 0, from + PART);
+  };
+  next(0);
+}
+
 // The table with its filter, its outcome chips and its sorting; failed verdicts come first.
 function setUpVerdicts(model, initial) {
   const rows = model.verdict_order.map((at) => ({
-    verdict: model.verdicts[at], row: verdictRow(model.verdicts[at]),
-    text: searchText(model.verdicts[at]),
+    verdict: model.verdicts[at], text: searchText(model.verdicts[at]), row: null,
   }));
+  const rowOf = (item) => {
+    item.row = item.row || verdictRow(item.verdict);
+    return item.row;
+  };
   const body = element("tbody", {});
   const box = byId("filter");
   let [sorted, upwards] = [null, true];
@@ -301,7 +321,7 @@ function setUpVerdicts(model, initial) {
     const asked = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     const kept = rows.filter(({text}) => asked.every((word) => text.includes(word)));
     if (sorted) kept.sort(compareBy(sorted, upwards));
-    body.replaceChildren(...kept.map(({row}) => row));
+    fillInParts(body, kept, rowOf);
     byId("shown").textContent = `${kept.length} of ${counted(rows.length, "verdict", "verdicts")}`;
   };
   const head = headRow(...COLUMNS.map(([name, , look]) => [name, look]));
@@ -313,7 +333,8 @@ function setUpVerdicts(model, initial) {
       refresh();
     });
   });
-  byId("verdicts").replaceChildren(head, body);
+  const widths = COLUMNS.map(([name]) => element("col", {class: `of-${name}`}));
+  byId("verdicts").replaceChildren(element("colgroup", {}, ...widths), head, body);
   byId("outcomes").replaceChildren(...outcomeChips(rows, (outcome) => {
     box.value = box.value === outcome ? "" : outcome;
     refresh();
