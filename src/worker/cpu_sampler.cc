@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/cpu_sampler.h"
+
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "base/files.h"
+#include "base/owned.h"
+#include "base/text.h"
+
+namespace roofmark::worker {
+namespace {
+
+constexpr uint64_t kPeriodNs = 50'000;
+constexpr size_t kPage = 4096;
+constexpr size_t kDataPages = 64;  // a power of two, as the kernel asks
+
+struct Mapping {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  std::string path;
+};
+
+// "7f12-7f34 r-xp 00000000 08:01 123   /usr/lib/libc.so.6"
+std::optional<Mapping> ParseMapping(std::string_view line) {
+  const std::vector<std::string_view> words = Split(line, ' ');
+  if (words.size() < 5 || words[1].size() < 3 || words[1][2] != 'x') return std::nullopt;
+  Mapping mapping;
+  const std::string range(words[0]);
+  char* rest = nullptr;
+  mapping.begin = std::strtoull(range.c_str(), &rest, 16);
+  if (*rest != '-') return std::nullopt;
+  mapping.end = std::strtoull(rest + 1, nullptr, 16);
+  const size_t path = line.find_first_of("/[");
+  mapping.path = path == line.npos ? "anonymous code" : std::string(line.substr(path));
+  return mapping;
+}
+
+std::vector<Mapping> ReadMappings(pid_t pid) {
+  std::vector<Mapping> mappings;
+  const Result<std::string> text = ReadFile(fmt::format("/proc/{}/maps", pid));
+  if (!text) return mappings;
+  for (const std::string_view line : Split(*text, '\n')) {
+    if (auto mapping = ParseMapping(line)) mappings.push_back(std::move(*mapping));
+  }
+  return mappings;
+}
+
+// A native worker is this very binary, started again.
+std::string HarnessName() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).filename().string();
+}
+
+bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(parts,
+                             [&](std::string_view part) { return text.find(part) != text.npos; });
+}
+
+}  // namespace
+
+struct CpuSampler::Thread {
+  Fd fd;
+  void* ring = MAP_FAILED;
+  ~Thread() {
+    if (ring != MAP_FAILED) ::munmap(ring, (kDataPages + 1) * kPage);
+  }
+
+  // The sampled instruction pointers so far.
+  std::vector<uint64_t> Drain() const {
+    auto* page = static_cast<perf_event_mmap_page*>(ring);
+    const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    const auto* data = static_cast<const char*>(ring) + kPage;
+    constexpr uint64_t kBytes = kDataPages * kPage;
+    const auto copy = [&](uint64_t at, void* to, size_t bytes) {
+      for (size_t i = 0; i < bytes; ++i) static_cast<char*>(to)[i] = data[(at + i) % kBytes];
+    };
+    std::vector<uint64_t> pointers;
+    for (uint64_t at = page->data_tail; at + sizeof(perf_event_header) <= head;) {
+      perf_event_header header{};
+      copy(at, &header, sizeof header);
+      if (header.size < sizeof header || at + header.size > head) break;
+      if (header.type == PERF_RECORD_SAMPLE) {
+        uint64_t pointer = 0;
+        copy(at + sizeof header, &pointer, sizeof pointer);
+        pointers.push_back(pointer);
+      }
+      at += header.size;
+    }
+    return pointers;
+  }
+};
+
+CpuSampler::CpuSampler(CpuSampler&&) noexcept = default;
+CpuSampler::~CpuSampler() = default;
+
+CpuSampler CpuSampler::Start(pid_t pid) {
+  CpuSampler sampler(pid);
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  attributes.sample_period = kPeriodNs;
+  attributes.sample_type = PERF_SAMPLE_IP;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  const auto tasks = ListFolder(fmt::format("/proc/{}/task", pid));
+  for (const fs::path& task : tasks ? *tasks : std::vector<fs::path>()) {
+    const Result<int64_t> tid = ParseInt(task.filename().string());
+    if (!tid) continue;
+    auto thread = std::make_unique<Thread>();
+    thread->fd = Fd(static_cast<int>(::syscall(
+        SYS_perf_event_open, &attributes, static_cast<pid_t>(*tid), -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (thread->fd.valid()) {
+      thread->ring = ::mmap(nullptr, (kDataPages + 1) * kPage, PROT_READ | PROT_WRITE, MAP_SHARED,
+                            thread->fd.get(), 0);
+    }
+    if (thread->ring == MAP_FAILED) {
+      sampler.refusal_ =
+          fmt::format("processor time is not sampled (perf_event_open: {})", std::strerror(errno));
+      continue;
+    }
+    sampler.threads_.push_back(std::move(thread));
+  }
+  if (sampler.threads_.empty() && sampler.refusal_.empty()) {
+    sampler.refusal_ = "processor time is not sampled (the worker shows no threads)";
+  }
+  return sampler;
+}
+
+CpuProfile CpuSampler::Stop(const std::string& own_library) {
+  const std::vector<Mapping> mappings = ReadMappings(pid_);
+  std::map<std::string, double> by_object;
+  for (const auto& thread : threads_) {
+    ::ioctl(thread->fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+    for (const uint64_t pointer : thread->Drain()) {
+      const auto found = std::ranges::find_if(mappings, [&](const Mapping& mapping) {
+        return mapping.begin <= pointer && pointer < mapping.end;
+      });
+      by_object[found == mappings.end() ? "unmapped code" : found->path] += kPeriodNs;
+    }
+  }
+  CpuProfile profile{.level = refusal_};
+  std::vector<std::pair<double, std::string>> lines;
+  double total = 0;
+  for (const auto& [path, ns] : by_object) {
+    const ObjectOwner owner = OwnerOfObject(path, own_library);
+    if (owner.harness == Harness::kYes) continue;
+    profile.owner_ns[static_cast<size_t>(owner.owner)] += ns;
+    total += ns;
+    lines.emplace_back(ns, fmt::format("{}", fs::path(path).filename().string()));
+  }
+  std::ranges::sort(lines, std::greater<>());
+  for (const auto& [ns, name] : lines) {
+    profile.objects.push_back(fmt::format("{:.1f} % {}", 100 * ns / total, name));
+  }
+  return profile;
+}
+
+ObjectOwner OwnerOfObject(const std::string& path, const std::string& own_library) {
+  const std::string name = fs::path(path).filename().string();
+  if (!own_library.empty() && path.ends_with(own_library)) return {Owner::kOwn};
+  if (name.starts_with("roofmark") || name.ends_with("_test"))
+    return {Owner::kRuntime, Harness::kYes};
+  if (ContainsAny(name, {"openblas", "libblas", "liblapack", "libmkl", "libcblas", "libdnnl"})) {
+    return {Owner::kVendor};
+  }
+  if (ContainsAny(name, {"libtorch", "libc10", "python", "cpython", "numpy", "libopencv"})) {
+    return {Owner::kFramework};
+  }
+  if (ContainsAny(name, {"libc.", "libc-", "ld-linux", "libm.", "libm-", "libstdc++", "libgcc",
+                         "libgomp", "libpthread", "libtbb", "[vdso]", "[vsyscall]"})) {
+    return {Owner::kRuntime};
+  }
+  return {Owner::kUnknown};
+}
+
+}  // namespace roofmark::worker
