@@ -48,7 +48,10 @@ std::pair<Outcome, std::string> FaultOf(const Timing& timing, const Sol& sol,
   if (std::string fault = stopwatch.ClockFault(*verdict.clocks); !fault.empty()) {
     return {Outcome::kClocksDisagree, std::move(fault)};
   }
-  if (verdict.role == Role::kCandidate && Adoption(*verdict.shares) < options.require_adoption) {
+  // Where the machine could not tell who ran (the level says so), nothing is held against anyone.
+  const bool nothing_seen = *verdict.shares == Shares{} && !timing.level.empty();
+  if (verdict.role == Role::kCandidate && !nothing_seen &&
+      Adoption(*verdict.shares) < options.require_adoption) {
     return {Outcome::kFallback, FallbackReason(verdict, options.require_adoption)};
   }
   if (verdict.attainment && verdict.attainment->median > LightSlack(sol)) {

@@ -23,6 +23,8 @@ namespace roofmark::worker {
 namespace {
 
 constexpr uint64_t kPeriodNs = 50'000;
+// Under this many samples outside the C library, shares say nothing.
+constexpr double kFewestSamples = 10;
 constexpr size_t kPage = 4096;
 constexpr size_t kDataPages = 64;  // a power of two, as the kernel asks
 
@@ -102,6 +104,7 @@ struct CpuSampler::Thread {
   }
 };
 
+CpuSampler::CpuSampler(pid_t pid) : pid_(pid) {}
 CpuSampler::CpuSampler(CpuSampler&&) noexcept = default;
 CpuSampler::~CpuSampler() = default;
 
@@ -160,6 +163,11 @@ CpuProfile CpuSampler::Stop(const std::string& own_library) {
     profile.owner_ns[static_cast<size_t>(owner.owner)] += ns;
     total += ns;
     lines.emplace_back(ns, fmt::format("{}", fs::path(path).filename().string()));
+  }
+  if (total - profile.owner_ns[static_cast<size_t>(Owner::kRuntime)] < kFewestSamples * kPeriodNs &&
+      profile.level.empty()) {
+    profile.level = "too few samples to tell who uses the processor";
+    profile.owner_ns = {};
   }
   std::ranges::sort(lines, std::greater<>());
   for (const auto& [ns, name] : lines) {

@@ -36,7 +36,7 @@ class CpuSampler {
 
  private:
   struct Thread;
-  explicit CpuSampler(pid_t pid) : pid_(pid) {}
+  explicit CpuSampler(pid_t pid);
 
   pid_t pid_;
   std::vector<std::unique_ptr<Thread>> threads_;
