@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integers only: the first division happens where weights are made (suite/from_aggregate.h).
+#include "model/aggregate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace roofmark {
+namespace {
+
+constexpr std::string_view kFormat = "roofmark-aggregate/1";
+
+auto KeyOf(const AggregateCell& cell) {
+  return std::tie(cell.op, cell.phase, cell.axes, cell.dtypes);
+}
+
+Json CellToJson(const AggregateCell& cell, const std::vector<std::string>& names) {
+  Json json = Json::MakeObject();
+  json.Set("operator", cell.op.empty() ? Json() : Json(cell.op));
+  json.Set("phase", PhaseName(cell.phase));
+  json.Set("axes", AxesToJson(cell.axes));
+  Json dtypes = Json::MakeObject();
+  for (const auto& [tensor, dtype] : cell.dtypes) dtypes.Set(tensor, dtype);
+  json.Set("dtypes", std::move(dtypes));
+  json.Set("calls", cell.calls).Set("launches", cell.launches);
+  json.Set("sum_ns", cell.sum_ns).Set("exposed_ns", cell.exposed_ns);
+  Json kernels = Json::MakeArray();
+  for (const auto& [name, use] : cell.kernels) {
+    const auto at = std::ranges::lower_bound(names, name) - names.begin();
+    kernels.Push(Json::Array{static_cast<int64_t>(at), use.launches, use.sum_ns});
+  }
+  json.Set("kernels", std::move(kernels));
+  return json;
+}
+
+Json ProfileToJson(const ProfileAggregate& profile) {
+  Json json = Json::MakeObject();
+  json.Set("hash", profile.hash).Set("application", profile.application);
+  json.Set("card_ms", profile.card_ms ? Json(*profile.card_ms) : Json());
+  json.Set("device", profile.device).Set("window_ns", profile.window_ns);
+  json.Set("busy_ns", profile.busy_ns).Set("sum_ns", profile.sum_ns);
+  json.Set("launches", profile.launches).Set("lost_events", profile.lost_events);
+  json.Set("truncated", profile.truncated);
+  std::set<std::string> distinct;
+  for (const AggregateCell& cell : profile.cells) {
+    for (const auto& [name, use] : cell.kernels) distinct.insert(name);
+  }
+  const std::vector<std::string> names(distinct.begin(), distinct.end());
+  Json kernel_names = Json::MakeArray();
+  for (const std::string& name : names) kernel_names.Push(name);
+  json.Set("kernel_names", std::move(kernel_names));
+  Json cells = Json::MakeArray();
+  for (const AggregateCell& cell : profile.cells) cells.Push(CellToJson(cell, names));
+  json.Set("cells", std::move(cells));
+  return json;
+}
+
+Result<int64_t> Count(const Json& json, std::string_view key) {
+  const int64_t value = TRY(json.Int(key));
+  if (value < 0) return Fail(ErrorKind::kInput, fmt::format("{} is negative ({})", key, value));
+  return value;
+}
+
+Result<void> ReadKernels(const Json& json, const Json::Array& names, AggregateCell& cell) {
+  for (const Json& use : TRY(json.ArrayAt("kernels"))->array()) {
+    const bool triple = use.is_array() && use.array().size() == 3 &&
+                        std::ranges::all_of(use.array(), [](const Json& number) {
+                          return number.is_int() && number.as_int() >= 0;
+                        });
+    if (!triple) {
+      return Fail(ErrorKind::kInput, "a kernel must be [index of name, launches, sum_ns]");
+    }
+    const auto index = static_cast<size_t>(use.array()[0].as_int());
+    if (index >= names.size() || !names[index].is_string()) {
+      return Fail(ErrorKind::kInput, fmt::format("kernel_names has no text {}", index));
+    }
+    cell.kernels[names[index].as_string()] = {use.array()[1].as_int(), use.array()[2].as_int()};
+  }
+  return {};
+}
+
+Result<AggregateCell> CellFromJson(const Json& json, const Json::Array& names) {
+  AggregateCell cell;
+  const Json* op = json.Find("operator");
+  if (op == nullptr || !op->is_null()) cell.op = TRY(json.String("operator"));
+  cell.phase = TRY(ParsePhase(TRY(json.String("phase"))));
+  cell.axes = TRY(AxesFromJson(*TRY(json.ObjectAt("axes"))));
+  for (const auto& [tensor, dtype] : TRY(json.ObjectAt("dtypes"))->object()) {
+    if (!dtype.is_string()) return Fail(ErrorKind::kInput, "dtypes must be texts");
+    cell.dtypes[tensor] = dtype.as_string();
+  }
+  cell.calls = TRY(Count(json, "calls"));
+  cell.launches = TRY(Count(json, "launches"));
+  cell.sum_ns = TRY(Count(json, "sum_ns"));
+  cell.exposed_ns = TRY(Count(json, "exposed_ns"));
+  TRY(ReadKernels(json, names, cell));
+  return cell;
+}
+
+Result<void> CheckSums(const ProfileAggregate& profile) {
+  int64_t exposed = 0;
+  int64_t sum = 0;
+  int64_t launches = 0;
+  for (const AggregateCell& cell : profile.cells) {
+    exposed += cell.exposed_ns;
+    sum += cell.sum_ns;
+    launches += cell.launches;
+  }
+  if (exposed == profile.busy_ns && sum == profile.sum_ns && launches == profile.launches) {
+    return {};
+  }
+  return Fail(
+      ErrorKind::kInput,
+      fmt::format("the cells add up to {} ns exposed, {} ns and {} launches, the profile "
+                  "says {}, {} and {}",
+                  exposed, sum, launches, profile.busy_ns, profile.sum_ns, profile.launches));
+}
+
+Result<ProfileAggregate> ProfileFromJson(const Json& json) {
+  ProfileAggregate profile;
+  profile.hash = TRY(json.String("hash"));
+  profile.application = TRY(json.String("application"));
+  const Json* card = json.Find("card_ms");
+  if (card != nullptr && !card->is_null()) profile.card_ms = TRY(Count(json, "card_ms"));
+  profile.device = TRY(json.String("device"));
+  profile.window_ns = TRY(Count(json, "window_ns"));
+  profile.busy_ns = TRY(Count(json, "busy_ns"));
+  profile.sum_ns = TRY(Count(json, "sum_ns"));
+  profile.launches = TRY(Count(json, "launches"));
+  profile.lost_events = TRY(Count(json, "lost_events"));
+  profile.truncated = TRY(json.Bool("truncated"));
+  const Json::Array& names = TRY(json.ArrayAt("kernel_names"))->array();
+  size_t number = 0;
+  for (const Json& cell : TRY(json.ArrayAt("cells"))->array()) {
+    profile.cells.push_back(TRY_IN(CellFromJson(cell, names), fmt::format("cell {}", ++number)));
+  }
+  Normalise(profile);
+  TRY(CheckSums(profile));
+  return profile;
+}
+
+}  // namespace
+
+void Normalise(ProfileAggregate& profile) {
+  std::ranges::sort(profile.cells,
+                    [](const auto& a, const auto& b) { return KeyOf(a) < KeyOf(b); });
+  std::vector<AggregateCell> cells;
+  for (AggregateCell& cell : profile.cells) {
+    if (cells.empty() || KeyOf(cells.back()) != KeyOf(cell)) {
+      cells.push_back(std::move(cell));
+      continue;
+    }
+    AggregateCell& into = cells.back();
+    into.calls += cell.calls;
+    into.launches += cell.launches;
+    into.sum_ns += cell.sum_ns;
+    into.exposed_ns += cell.exposed_ns;
+    for (const auto& [name, use] : cell.kernels) {
+      into.kernels[name].launches += use.launches;
+      into.kernels[name].sum_ns += use.sum_ns;
+    }
+  }
+  profile.cells = std::move(cells);
+}
+
+void Aggregate::Add(ProfileAggregate profile) {
+  Normalise(profile);
+  const auto found = profiles_.find(profile.hash);
+  if (found == profiles_.end()) {
+    profiles_.emplace(profile.hash, std::move(profile));
+  } else if (found->second != profile &&
+             ProfileToJson(profile).Dump() < ProfileToJson(found->second).Dump()) {
+    found->second = std::move(profile);
+  }
+}
+
+void Aggregate::Merge(const Aggregate& other) {
+  for (const auto& [hash, profile] : other.profiles_) Add(profile);
+}
+
+Json Aggregate::ToJson() const {
+  Json json = Json::MakeObject();
+  json.Set("format", kFormat);
+  Json profiles = Json::MakeArray();
+  for (const auto& [hash, profile] : profiles_) profiles.Push(ProfileToJson(profile));
+  json.Set("profiles", std::move(profiles));
+  return json;
+}
+
+Result<Aggregate> Aggregate::FromJson(const Json& json) {
+  const std::string format = TRY(json.String("format"));
+  if (format != kFormat) {
+    return Fail(ErrorKind::kInput, fmt::format("format '{}' is not {}", format, kFormat));
+  }
+  Aggregate aggregate;
+  size_t number = 0;
+  for (const Json& profile : TRY(json.ArrayAt("profiles"))->array()) {
+    aggregate.Add(TRY_IN(ProfileFromJson(profile), fmt::format("profile {}", ++number)));
+  }
+  return aggregate;
+}
+
+}  // namespace roofmark

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What mining leaves of a fleet's profiles: per profile a table of cells (operator, shape, element
+// types, phase) with integer sums. Aggregates merge in any order and grouping into the same bytes,
+// and a profile that is merged twice counts once, so thousands of profiles can be mined anywhere
+// and folded anyhow. They hold no paths, prompts, annotations or host names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "model/shape.h"
+
+namespace roofmark {
+
+// Launches of one kernel within a cell.
+struct KernelUse {
+  int64_t launches = 0;
+  int64_t sum_ns = 0;
+  bool operator==(const KernelUse&) const = default;
+};
+
+struct AggregateCell {
+  std::string op;                             // empty: unattributed
+  Axes axes;                                  // empty: the shape is unknown
+  std::map<std::string, std::string> dtypes;  // element types, by tensor of the operator's card
+  Phase phase = Phase::kUnknown;
+  int64_t calls = 0;       // of the operator; one call may launch several kernels
+  int64_t launches = 0;    // of kernels
+  int64_t sum_ns = 0;      // of their durations
+  int64_t exposed_ns = 0;  // of their share of the device's busy time
+  std::map<std::string, KernelUse> kernels;
+
+  // Mean time of one call as deployed. 0 where there is none.
+  double DeployedNs() const {
+    return calls == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(calls);
+  }
+  bool operator==(const AggregateCell&) const = default;
+};
+
+// One mined profile. Exposed times of the cells add up to busy_ns, durations to sum_ns.
+struct ProfileAggregate {
+  std::string hash;                // SHA-256 of what the device did: the profile's identity
+  std::string application;         // from the fleet's manifest; empty = the profile for itself
+  std::optional<int64_t> card_ms;  // card time that it stands for
+  std::string device;              // the GPU's name, where the profile says
+  int64_t window_ns = 0;           // from the first kernel's start to the last one's end
+  int64_t busy_ns = 0;             // time with at least one kernel, summed over devices
+  int64_t sum_ns = 0;
+  int64_t launches = 0;
+  int64_t lost_events = 0;  // damaged events of the profile
+  bool truncated = false;
+  std::vector<AggregateCell> cells;  // by operator, phase, axes, element types
+  bool operator==(const ProfileAggregate&) const = default;
+};
+
+// Sorts the cells and adds up those of one key.
+void Normalise(ProfileAggregate& profile);
+
+class Aggregate {
+ public:
+  // Adds a profile. Of two that claim one hash and differ (another application, other rules), the
+  // one whose text is smaller stays, so that order never matters.
+  void Add(ProfileAggregate profile);
+  void Merge(const Aggregate& other);
+
+  // By hash.
+  const std::map<std::string, ProfileAggregate>& profiles() const { return profiles_; }
+
+  // A document with "format": "roofmark-aggregate/1"; the same aggregate has the same bytes.
+  Json ToJson() const;
+  // Errors: kInput for another format, missing or wrong members, negative counts, and cells that do
+  // not add up to their profile's sums.
+  static Result<Aggregate> FromJson(const Json& json);
+
+  bool operator==(const Aggregate&) const = default;
+
+ private:
+  std::map<std::string, ProfileAggregate> profiles_;
+};
+
+}  // namespace roofmark

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pairing serves all replays of a graph, so results are kept by the replay's sequence of names.
+#include "trace/graph_pairing.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace roofmark::trace {
+namespace {
+
+constexpr double kFloor = 0.98;
+// Longest alignment that is tried, in pairs of nodes.
+constexpr size_t kMaxCells = size_t{1} << 26;
+constexpr TextId kCopyName = kNoText - 1;
+constexpr TextId kFillName = kNoText - 2;
+
+TextId KindName(LaunchKind kind, TextId kernel) {
+  if (kind == LaunchKind::kCopy) return kCopyName;
+  return kind == LaunchKind::kFill ? kFillName : kernel;
+}
+
+bool IsCopy(TextId name) {
+  return name == kCopyName || name == kFillName;
+}
+
+// A captured graph in the texts of the replay profile, so that names compare as numbers.
+struct Candidate {
+  uint32_t capture = 0;
+  const CapturedGraph* graph = nullptr;
+  std::vector<TextId> names;  // kNoText: not recorded, or not in the replay profile
+  bool named = false;
+};
+
+struct Node {
+  TextId name = kNoText;
+  uint32_t kernel = kNone32;  // row in profile.kernels; kNone32 for copies and fills
+  int64_t start_ns = 0;
+};
+
+struct Match {
+  const Candidate* candidate = nullptr;
+  std::vector<uint32_t> nodes;  // captured node of each replayed one; kNone32 = none
+  uint64_t missing = 0;
+};
+
+template <typename T, typename Keep>
+std::vector<uint32_t> RowsWhere(const std::vector<T>& items, Keep keep) {
+  std::vector<uint32_t> rows;
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    if (keep(items[i])) rows.push_back(i);
+  }
+  return rows;
+}
+
+// The longest common subsequence; for each of `left` the row in `right`, kNone32 where none.
+std::vector<uint32_t> Align(const std::vector<TextId>& left, const std::vector<TextId>& right) {
+  const size_t rows = left.size();
+  const size_t columns = right.size();
+  std::vector<uint32_t> match(rows, kNone32);
+  if (rows * columns > kMaxCells || rows == 0) return match;
+  const size_t width = columns + 1;
+  std::vector<uint16_t> best((rows + 1) * width);
+  const auto same = [&](size_t i, size_t j) { return left[i] == right[j] && left[i] != kNoText; };
+  for (size_t i = rows; i-- > 0;) {
+    for (size_t j = columns; j-- > 0;) {
+      const uint16_t skip = std::max(best[(i + 1) * width + j], best[i * width + j + 1]);
+      const auto take = static_cast<uint16_t>(best[(i + 1) * width + j + 1] + 1);
+      best[i * width + j] = same(i, j) ? std::max(skip, take) : skip;
+    }
+  }
+  for (size_t i = 0, j = 0; i < rows && j < columns;) {
+    if (same(i, j) && best[i * width + j] == best[(i + 1) * width + j + 1] + 1) {
+      match[i++] = static_cast<uint32_t>(j++);
+    } else if (best[(i + 1) * width + j] >= best[i * width + j + 1]) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  return match;
+}
+
+class Pairer {
+ public:
+  Pairer(const Profile& profile, const std::vector<std::unique_ptr<CaptureProfile>>& captures,
+         const Compatible& compatible)
+      : profile_(profile), captures_(captures), compatible_(compatible) {
+    for (uint32_t i = 0; i < captures.size(); ++i) {
+      for (const CapturedGraph& graph : captures[i]->graphs) AddCandidate(i, graph);
+    }
+  }
+
+  // Requires: nodes in order of start.
+  const Match& Find(const std::vector<Node>& nodes, int64_t tokens) {
+    std::vector<TextId> names;
+    for (const Node& node : nodes) names.push_back(node.name);
+    const auto [entry, fresh] = known_.try_emplace({tokens, names});
+    if (fresh) entry->second = Search(names, tokens);
+    return entry->second;
+  }
+
+ private:
+  void AddCandidate(uint32_t capture, const CapturedGraph& graph) {
+    Candidate candidate{.capture = capture, .graph = &graph};
+    const StringTable& text = captures_[capture]->profile.text;
+    for (const CapturedNode& node : graph.nodes) {
+      TextId name = kNoText;
+      if (node.kernel != kNoText) {
+        name = profile_.text.Find(text.Text(node.kernel));
+        candidate.named = true;
+      }
+      candidate.names.push_back(KindName(node.kind, name));
+    }
+    if (!candidate.names.empty()) candidates_.push_back(std::move(candidate));
+  }
+
+  // Captures for the step's number of tokens are tried first, then the next larger ones.
+  std::vector<const Candidate*> InOrder(int64_t tokens) const {
+    std::vector<const Candidate*> order;
+    for (const Candidate& candidate : candidates_) order.push_back(&candidate);
+    std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
+      const int64_t room = candidate->graph->tokens - tokens;
+      return room < 0 ? INT64_MAX : room;
+    });
+    return order;
+  }
+
+  Match Search(const std::vector<TextId>& names, int64_t tokens) const {
+    const std::vector<const Candidate*> order = InOrder(tokens);
+    for (const bool copies : {true, false}) {
+      for (const Candidate* candidate : order) {
+        Match match = Exact(names, *candidate, copies);
+        if (match.candidate != nullptr) return match;
+      }
+    }
+    Match best;
+    for (const Candidate* candidate : order) {
+      if (!candidate->named) continue;
+      Match match{.candidate = candidate, .nodes = Align(names, candidate->names)};
+      match.missing = static_cast<uint64_t>(std::ranges::count(match.nodes, kNone32));
+      const auto paired = static_cast<double>(names.size() - match.missing);
+      if (paired < kFloor * static_cast<double>(names.size())) continue;
+      if (best.candidate == nullptr || match.missing < best.missing) best = std::move(match);
+    }
+    return best;
+  }
+
+  // Node by node, with or without copies and fills.
+  Match Exact(const std::vector<TextId>& names, const Candidate& candidate, bool copies) const {
+    const auto keep = [&](TextId name) { return copies || !IsCopy(name); };
+    const std::vector<uint32_t> left = RowsWhere(names, keep);
+    const std::vector<uint32_t> right = RowsWhere(candidate.names, keep);
+    if (left.size() != right.size() || left.empty()) return {};
+    Match match{.candidate = &candidate, .nodes = std::vector<uint32_t>(names.size(), kNone32)};
+    size_t contradictions = 0;
+    for (size_t i = 0; i < left.size(); ++i) {
+      const TextId replayed = names[left[i]];
+      const TextId captured = candidate.names[right[i]];
+      if (candidate.named || IsCopy(replayed) || IsCopy(captured)) {
+        if (replayed != captured) return {};
+      } else if (!compatible_(profile_.text.Text(replayed), *captures_[candidate.capture],
+                              candidate.graph->nodes[right[i]])) {
+        ++contradictions;
+      }
+      match.nodes[left[i]] = right[i];
+    }
+    const auto count = static_cast<double>(left.size());
+    if (static_cast<double>(contradictions) > (1 - kFloor) * count) return {};
+    return match;
+  }
+
+  const Profile& profile_;
+  const std::vector<std::unique_ptr<CaptureProfile>>& captures_;
+  const Compatible& compatible_;
+  std::vector<Candidate> candidates_;
+  std::map<std::pair<int64_t, std::vector<TextId>>, Match> known_;
+};
+
+// Nodes of each graph launch, by row of the call, in order of start.
+std::map<uint32_t, std::vector<Node>> NodesByCall(const Profile& profile,
+                                                  const LinkedProfile& linked) {
+  std::map<uint32_t, std::vector<Node>> graphs;
+  std::unordered_map<uint64_t, uint32_t> call_of;
+  for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
+    const Link& link = linked.links[row];
+    if (link.kind != LinkKind::kGraph) continue;
+    const Launch& kernel = profile.kernels[row];
+    graphs[link.call].push_back({kernel.name, row, kernel.start_ns});
+    call_of[kernel.correlation] = link.call;
+  }
+  for (const Launch& copy : profile.copies) {
+    const auto found = call_of.find(copy.correlation);
+    if (found == call_of.end()) continue;
+    graphs[found->second].push_back({KindName(copy.kind, kNoText), kNone32, copy.start_ns});
+  }
+  for (auto& [call, nodes] : graphs) std::ranges::stable_sort(nodes, {}, &Node::start_ns);
+  return graphs;
+}
+
+int64_t StepTokens(const LinkedProfile& linked, const std::vector<Node>& nodes) {
+  for (const Node& node : nodes) {
+    if (node.kernel == kNone32) continue;
+    const uint32_t label = linked.links[node.kernel].label;
+    if (label == kNone32) return 0;
+    return linked.labels[label].context.tokens + linked.labels[label].generation.tokens;
+  }
+  return 0;
+}
+
+}  // namespace
+
+GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
+                        const std::vector<std::unique_ptr<CaptureProfile>>& captures,
+                        const Compatible& compatible) {
+  GraphPairing pairing{.origins = std::vector<CapturedOrigin>(profile.kernels.size())};
+  PairingReport& report = pairing.report;
+  Pairer pairer(profile, captures, compatible);
+  for (const auto& [call, nodes] : NodesByCall(profile, linked)) {
+    ++report.graphs;
+    const Match& match = pairer.Find(nodes, StepTokens(linked, nodes));
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].kernel == kNone32) continue;
+      if (match.candidate == nullptr || match.nodes[i] == kNone32) {
+        ++report.unpaired_nodes;
+        report.unpaired_ns += profile.kernels[nodes[i].kernel].dur_ns;
+        continue;
+      }
+      pairing.origins[nodes[i].kernel] = {match.candidate->capture,
+                                          match.candidate->graph->nodes[match.nodes[i]].op};
+    }
+    if (match.candidate == nullptr) {
+      ++report.unpaired;
+    } else {
+      ++(match.missing == 0 ? report.exact : report.aligned);
+    }
+  }
+  return pairing;
+}
+
+}  // namespace roofmark::trace

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replayed graphs carry neither operators nor shapes; the capture of the same graph has both, node
+// by node. This file finds the capture of each replay and pairs their nodes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trace/capture.h"
+#include "trace/links.h"
+#include "trace/profile.h"
+
+namespace roofmark::trace {
+
+// Where a graph's node was captured.
+struct CapturedOrigin {
+  uint32_t capture = kNone32;  // index of the capture profile; kNone32 = not paired
+  uint32_t op = kNone32;       // row in its ops
+};
+
+struct PairingReport {
+  uint64_t graphs = 0;          // replays
+  uint64_t exact = 0;           // whose name sequence, or count on CUDA, is a capture's
+  uint64_t aligned = 0;         // paired but for a few nodes
+  uint64_t unpaired = 0;        // no capture fits, or none was given
+  uint64_t unpaired_nodes = 0;  // kernels, of all replays
+  int64_t unpaired_ns = 0;      // their time
+};
+
+struct GraphPairing {
+  std::vector<CapturedOrigin> origins;  // by kernel; only graph nodes have one
+  PairingReport report;
+};
+
+// Says whether a kernel of this name can come from this captured node, by the operators that the
+// rules see in both: false only where they contradict each other.
+using Compatible = std::function<bool(std::string_view kernel, const CaptureProfile& capture,
+                                      const CapturedNode& node)>;
+
+// Pairs by name sequence where captures know names (HIP): equal sequences, else the longest common
+// one if it covers 98 % of the replay. On CUDA by order: equal numbers of nodes, of which at least
+// 98 % are compatible. Copies and fills count on both sides, or where that fails on neither.
+GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
+                        const std::vector<std::unique_ptr<CaptureProfile>>& captures,
+                        const Compatible& compatible);
+
+}  // namespace roofmark::trace

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Containment decides where it can; External id helps where a call's thread has no operators. In
+// old profiles External id repeats the correlation id and is ignored.
+#include "trace/links.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "trace/id_index.h"
+
+namespace roofmark::trace {
+namespace {
+
+class Labels {
+ public:
+  explicit Labels(const Profile& profile) : profile_(profile), by_text_(profile.text.size()) {
+    for (uint32_t row = 0; row < profile.ops.size(); ++row) {
+      if (profile.ops[row].annotation && LabelOf(profile.ops[row].name) != kNone32) {
+        rows_.push_back(row);
+      }
+    }
+  }
+
+  // The label of an annotation's text, kNone32 where it is none. Each text is parsed once.
+  uint32_t LabelOf(TextId name) {
+    Known& known = by_text_[name];
+    if (!known.parsed) {
+      known.parsed = true;
+      if (const auto label = ParseStepLabel(profile_.text.Text(name))) {
+        known.label = static_cast<uint32_t>(labels_.size());
+        labels_.push_back(*label);
+      }
+    }
+    return known.label;
+  }
+
+  // Steps carry up to two labels around each other; the one that says more is taken.
+  uint32_t Better(uint32_t one, uint32_t other) const {
+    if (one == kNone32 || other == kNone32) return one == kNone32 ? other : one;
+    return !labels_[one].Detailed() && labels_[other].Detailed() ? other : one;
+  }
+
+  uint32_t Around(uint32_t op, const OpForest& forest) {
+    uint32_t best = kNone32;
+    for (; op != kNone32; op = forest.Parent(op)) {
+      if (profile_.ops[op].annotation) best = Better(best, LabelOf(profile_.ops[op].name));
+    }
+    return best;
+  }
+
+  // For calls of threads that carry no labels: a step of whatever thread around that time.
+  uint32_t At(int64_t time_ns) {
+    uint32_t best = kNone32;
+    for (const uint32_t row : rows_) {
+      const CpuOp& op = profile_.ops[row];
+      if (op.start_ns <= time_ns && time_ns <= op.end_ns) best = Better(best, LabelOf(op.name));
+    }
+    return best;
+  }
+
+  // For kernels without a call: the label projected on the device around its start.
+  uint32_t OnDevice(const Launch& kernel) {
+    uint32_t best = kNone32;
+    for (const GpuRange& range : profile_.gpu_ranges) {
+      if (range.device == kernel.device && range.start_ns <= kernel.start_ns &&
+          kernel.start_ns <= range.end_ns) {
+        best = Better(best, LabelOf(range.name));
+      }
+    }
+    return best;
+  }
+
+  std::vector<StepLabel> Take() { return std::move(labels_); }
+
+ private:
+  struct Known {
+    bool parsed = false;
+    uint32_t label = kNone32;
+  };
+  const Profile& profile_;
+  std::vector<Known> by_text_;
+  std::vector<StepLabel> labels_;
+  std::vector<uint32_t> rows_;
+};
+
+// What is the same for all kernels of one call: graphs launch hundreds.
+struct CallContext {
+  uint32_t op = kNone32;
+  uint32_t label = kNone32;
+};
+
+}  // namespace
+
+LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const OpForest& forest,
+                          const Totals& totals) {
+  Labels labels(profile);
+  std::unordered_map<uint32_t, CallContext> contexts;
+  const bool trusted = ExternalIdsAreReal(totals);
+  IdIndex by_external(trusted ? profile.ops.size() : 0);
+  for (uint32_t row = 0; trusted && row < profile.ops.size(); ++row) {
+    const CpuOp& op = profile.ops[row];
+    if (!op.annotation && op.external_id != kNoId) by_external.Add(op.external_id, row);
+  }
+  LinkedProfile linked;
+  linked.links.reserve(profile.kernels.size());
+  for (const Launch& kernel : profile.kernels) {
+    Link link{.call = calls.Find(kernel)};
+    const uint32_t named =
+        trusted && kernel.external_id != kNoId ? by_external.First(kernel.external_id) : kNone32;
+    if (link.call == kNone32) {
+      // Nothing to check the id against; the profile's window cut the call off.
+      link.op = named;
+      link.kind = named == kNone32 ? LinkKind::kNone : LinkKind::kExternalId;
+      link.label = labels.Better(labels.Around(named, forest), labels.OnDevice(kernel));
+      linked.links.push_back(link);
+      continue;
+    }
+    const RuntimeCall& call = profile.calls[link.call];
+    const auto [entry, fresh] = contexts.try_emplace(link.call);
+    CallContext& context = entry->second;
+    if (fresh) {
+      context.op = forest.Innermost(call.thread, call.start_ns);
+      context.label = labels.Around(context.op, forest);
+      if (context.label == kNone32) context.label = labels.At(call.start_ns);
+    }
+    link.op = context.op;
+    link.label = context.label;
+    link.kind = context.op == kNone32 ? LinkKind::kNone : LinkKind::kContainment;
+    if (calls.IsGraphLaunch(link.call)) {
+      link.kind = LinkKind::kGraph;
+    } else if (named != kNone32) {
+      const CpuOp& op = profile.ops[named];
+      const bool held =
+          op.thread == call.thread && op.start_ns <= call.start_ns && call.start_ns <= op.end_ns;
+      if (held) {
+        link.kind = LinkKind::kExternalId;
+        if (context.op == kNone32 || !forest.Encloses(named, context.op)) link.op = named;
+      }
+    }
+    linked.links.push_back(link);
+  }
+  linked.labels = labels.Take();
+  return linked;
+}
+
+}  // namespace roofmark::trace

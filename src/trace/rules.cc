@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading and matching. Kernel names are long and rules are many, so a rule first looks for a plain
+// text and runs its regular expression only then; callers ask once per distinct name.
+#include "trace/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+#include <unordered_map>
+
+#include "base/files.h"
+#include "trace/recipe.h"
+
+namespace roofmark::trace {
+namespace {
+
+struct KernelMatcher {
+  std::vector<std::string> contains;     // any of them
+  std::vector<std::string> starts_with;  // or any of these
+  std::optional<std::regex> regex;       // and this, where given
+  KernelRule rule;
+
+  bool Matches(std::string_view name) const {
+    const bool text =
+        std::ranges::any_of(
+            contains,
+            [&](const std::string& part) { return name.find(part) != std::string_view::npos; }) ||
+        std::ranges::any_of(starts_with,
+                            [&](const std::string& part) { return name.starts_with(part); });
+    return text && (!regex || std::regex_search(name.begin(), name.end(), *regex));
+  }
+};
+
+std::unexpected<Error> Bad(const std::string& where, const std::string& what) {
+  return Fail(ErrorKind::kInput, where + ": " + what);
+}
+
+// A text or a list of texts; empty where the key is absent.
+Result<std::vector<std::string>> Texts(const Json& table, std::string_view key) {
+  std::vector<std::string> texts;
+  const Json* value = table.Find(key);
+  if (value == nullptr) return texts;
+  const Json::Array items = value->is_array() ? value->array() : Json::Array{*value};
+  for (const Json& item : items) {
+    if (!item.is_string() || item.as_string().empty()) {
+      return Fail(ErrorKind::kInput, fmt::format("{} must be texts that are not empty", key));
+    }
+    texts.push_back(item.as_string());
+  }
+  return texts;
+}
+
+Result<std::string> OptionalText(const Json& table, std::string_view key) {
+  return table.Find(key) == nullptr ? std::string() : TRY(table.String(key));
+}
+
+Result<OpLevel> Level(const Json& table) {
+  const std::string level = TRY(OptionalText(table, "level"));
+  if (level.empty() || level == "operator") return OpLevel::kOperator;
+  if (level == "container") return OpLevel::kContainer;
+  if (level == "generic") return OpLevel::kGeneric;
+  return Fail(ErrorKind::kInput,
+              fmt::format("level '{}' is none of operator, container, generic", level));
+}
+
+// Parsing against no arguments finds mistakes in the text.
+Result<void> CheckRecipe(const std::string& recipe) {
+  if (!recipe.empty()) TRY(EvaluateRecipe(recipe, {}, {}));
+  return {};
+}
+
+using Recipes = std::vector<std::pair<std::string, std::string>>;
+
+Result<Recipes> ReadRecipes(const Json& table, std::string_view key) {
+  Recipes recipes;
+  const Json* value = table.Find(key);
+  if (value == nullptr) return recipes;
+  if (!value->is_object()) return Fail(ErrorKind::kInput, fmt::format("{} must be a table", key));
+  for (const auto& [name, recipe] : value->object()) {
+    if (!recipe.is_string() && !recipe.is_int()) {
+      return Fail(ErrorKind::kInput, fmt::format("{}.{} must be a recipe", key, name));
+    }
+    recipes.emplace_back(name,
+                         recipe.is_int() ? std::to_string(recipe.as_int()) : recipe.as_string());
+    TRY(CheckRecipe(recipes.back().second));
+  }
+  return recipes;
+}
+
+Result<OpRule> ReadOpRule(const Json& table) {
+  if (!table.is_object()) return Fail(ErrorKind::kInput, "a rule must be a table");
+  TRY(table.AllowKeys(
+      {"name", "starts_with", "operator", "level", "axes", "lengths", "dtypes", "facts", "note"}));
+  OpRule rule;
+  rule.op = TRY(table.String("operator"));
+  rule.level = TRY(Level(table));
+  rule.axes = TRY(ReadRecipes(table, "axes"));
+  rule.facts = TRY(ReadRecipes(table, "facts"));
+  if (table.Find("lengths") != nullptr) {
+    const Json* lengths = TRY(table.ObjectAt("lengths"));
+    TRY(lengths->AllowKeys({"max_q", "max_k"}));
+    rule.lengths = true;
+    rule.max_q = TRY(OptionalText(*lengths, "max_q"));
+    rule.max_k = TRY(OptionalText(*lengths, "max_k"));
+    TRY(CheckRecipe(rule.max_q));
+    TRY(CheckRecipe(rule.max_k));
+  }
+  if (table.Find("dtypes") != nullptr) {
+    for (const auto& [tensor, argument] : TRY(table.ObjectAt("dtypes"))->object()) {
+      if (!argument.is_int() || argument.as_int() < 0) {
+        return Fail(ErrorKind::kInput, fmt::format("dtypes.{} must be an argument", tensor));
+      }
+      rule.dtypes[tensor] = argument.as_int();
+    }
+  }
+  return rule;
+}
+
+Result<KernelMatcher> ReadKernelRule(const Json& table) {
+  if (!table.is_object()) return Fail(ErrorKind::kInput, "a rule must be a table");
+  TRY(table.AllowKeys(
+      {"contains", "starts_with", "regex", "operator", "level", "role", "phase", "note"}));
+  KernelMatcher matcher;
+  matcher.rule.op = TRY(table.String("operator"));
+  matcher.rule.level = TRY(Level(table));
+  matcher.contains = TRY(Texts(table, "contains"));
+  matcher.starts_with = TRY(Texts(table, "starts_with"));
+  if (matcher.contains.empty() && matcher.starts_with.empty()) {
+    return Fail(ErrorKind::kInput, "contains or starts_with is needed");
+  }
+  const std::string role = TRY(OptionalText(table, "role"));
+  if (role != "" && role != "main" && role != "aux") {
+    return Fail(ErrorKind::kInput, fmt::format("role '{}' is neither main nor aux", role));
+  }
+  matcher.rule.auxiliary = role == "aux";
+  const std::string phase = TRY(OptionalText(table, "phase"));
+  if (!phase.empty()) matcher.rule.phase = TRY(ParsePhase(phase));
+  const std::string regex = TRY(OptionalText(table, "regex"));
+  if (regex.empty()) return matcher;
+  try {
+    matcher.regex.emplace(regex, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    return Fail(ErrorKind::kInput, fmt::format("regex '{}': {}", regex, error.what()));
+  }
+  return matcher;
+}
+
+}  // namespace
+
+struct Rules::State {
+  std::vector<std::unique_ptr<OpRule>> op_rules;
+  std::unordered_map<std::string, const OpRule*> by_name;
+  std::vector<std::pair<std::string, const OpRule*>> by_prefix;  // longest first
+  std::vector<KernelMatcher> kernels;
+
+  Result<void> AddOp(const Json& table);
+  Result<void> AddFile(const fs::path& path);
+};
+
+Rules::Rules(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Rules::Rules(Rules&&) noexcept = default;
+Rules& Rules::operator=(Rules&&) noexcept = default;
+Rules::~Rules() = default;
+
+Result<void> Rules::State::AddOp(const Json& table) {
+  op_rules.push_back(std::make_unique<OpRule>(TRY(ReadOpRule(table))));
+  OpRule& rule = *op_rules.back();
+  const std::vector<std::string> names = TRY(Texts(table, "name"));
+  const std::vector<std::string> prefixes = TRY(Texts(table, "starts_with"));
+  if (names.empty() && prefixes.empty()) {
+    return Fail(ErrorKind::kInput, "name or starts_with is needed");
+  }
+  rule.name = names.empty() ? prefixes.front() : names.front();
+  for (const std::string& name : names) {
+    if (!by_name.emplace(name, &rule).second) {
+      return Fail(ErrorKind::kInput, fmt::format("'{}' is claimed twice", name));
+    }
+  }
+  for (const std::string& prefix : prefixes) by_prefix.emplace_back(prefix, &rule);
+  return {};
+}
+
+Result<void> Rules::State::AddFile(const fs::path& path) {
+  const Json document = TRY(ReadToml(path));
+  TRY_IN(document.AllowKeys({"about", "op", "kernel"}), path.string());
+  // Rules age with what they describe, so a file must say what that is.
+  const Json* about = TRY_IN(document.ObjectAt("about"), path.string());
+  TRY_IN(about->String("framework"), path.string() + ": about");
+  TRY_IN(about->String("version"), path.string() + ": about");
+  size_t number = 0;
+  if (document.Find("op") != nullptr) {
+    for (const Json& table : TRY(document.ArrayAt("op"))->array()) {
+      TRY_IN(AddOp(table), fmt::format("{}: op {}", path.string(), ++number));
+    }
+  }
+  number = 0;
+  if (document.Find("kernel") != nullptr) {
+    for (const Json& table : TRY(document.ArrayAt("kernel"))->array()) {
+      kernels.push_back(
+          TRY_IN(ReadKernelRule(table), fmt::format("{}: kernel {}", path.string(), ++number)));
+    }
+  }
+  return {};
+}
+
+Result<Rules> Rules::Load(const fs::path& folder) {
+  auto state = std::make_unique<State>();
+  size_t files = 0;
+  for (const fs::path& path : TRY_IN(ListFolder(folder), "rules")) {
+    if (path.extension() != ".toml") continue;
+    TRY(state->AddFile(path));
+    ++files;
+  }
+  if (files == 0) return Bad(folder.string(), "no .toml in this folder of rules");
+  std::ranges::stable_sort(state->by_prefix, std::greater<>(),
+                           [](const auto& entry) { return entry.first.size(); });
+  return Rules(std::move(state));
+}
+
+Result<Rules> Rules::LoadDefault() {
+  return Load(TRY(DataDir()) / "rules");
+}
+
+const OpRule* Rules::FindOp(std::string_view name) const {
+  const auto found = state_->by_name.find(std::string(name));
+  if (found != state_->by_name.end()) return found->second;
+  for (const auto& [prefix, rule] : state_->by_prefix) {
+    if (name.starts_with(prefix)) return rule;
+  }
+  return nullptr;
+}
+
+const KernelRule* Rules::FindKernel(std::string_view name) const {
+  for (const KernelMatcher& matcher : state_->kernels) {
+    if (matcher.Matches(name)) return &matcher.rule;
+  }
+  return nullptr;
+}
+
+}  // namespace roofmark::trace

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flow of mining as a page: read, link, attribute, add up.
+#include "trace/trace.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/check.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "trace/attribution.h"
+#include "trace/exposed.h"
+
+namespace roofmark::trace {
+namespace {
+
+// Whose kernels belong to which cell, before they are added up.
+std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& attribution,
+                                     const Exposure& exposure) {
+  std::vector<AggregateCell> cells(attribution.claims.size());
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Claim& claim = attribution.claims[i];
+    cells[i].op = claim.op;
+    cells[i].axes = claim.axes;
+    cells[i].dtypes = claim.dtypes;
+    cells[i].phase = claim.phase;
+  }
+  std::map<std::pair<uint32_t, TextId>, KernelUse> uses;
+  std::set<uint32_t> counted;
+  for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
+    const Launch& kernel = profile.kernels[row];
+    const uint32_t claim = attribution.claim_of[row];
+    AggregateCell& cell = cells[claim];
+    ++cell.launches;
+    cell.sum_ns += kernel.dur_ns;
+    cell.exposed_ns += exposure.exposed_ns[row];
+    KernelUse& use = uses[{claim, kernel.name}];
+    ++use.launches;
+    use.sum_ns += kernel.dur_ns;
+    // A known call counts once, whatever it launches; otherwise each main kernel is a call.
+    const uint32_t call = attribution.call_of[row];
+    const bool counts = call == kNone32 ? !attribution.auxiliary[row] : counted.insert(call).second;
+    if (counts) ++cell.calls;
+  }
+  for (const auto& [key, use] : uses) {
+    KernelUse& into = cells[key.first].kernels[ValidUtf8(profile.text.Text(key.second))];
+    into.launches += use.launches;
+    into.sum_ns += use.sum_ns;
+  }
+  return cells;
+}
+
+int64_t WindowNs(const Profile& profile) {
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  for (const Launch& kernel : profile.kernels) {
+    first = std::min(first, kernel.start_ns);
+    last = std::max(last, kernel.start_ns + kernel.dur_ns);
+  }
+  return profile.kernels.empty() ? 0 : last - first;
+}
+
+std::vector<UnknownKernel> Unknown(const ProfileAggregate& aggregate, const Profile& profile,
+                                   const Attribution& attribution, const Exposure& exposure) {
+  std::map<TextId, UnknownKernel> by_name;
+  for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
+    if (!attribution.claims[attribution.claim_of[row]].op.empty()) continue;
+    UnknownKernel& unknown = by_name[profile.kernels[row].name];
+    unknown.exposed_ns += exposure.exposed_ns[row];
+    ++unknown.launches;
+  }
+  std::vector<UnknownKernel> sorted;
+  for (auto& [name, unknown] : by_name) {
+    unknown.name = ValidUtf8(profile.text.Text(name));
+    sorted.push_back(std::move(unknown));
+  }
+  std::ranges::stable_sort(sorted, std::greater<>(), &UnknownKernel::exposed_ns);
+  CHECK(aggregate.launches == static_cast<int64_t>(profile.kernels.size()));
+  return sorted;
+}
+
+Json TotalsToJson(const Totals& totals, const Profile& profile) {
+  Json json = Json::MakeObject();
+  json.Set("events", totals.events).Set("kernels", totals.kernels).Set("names", totals.names);
+  json.Set("sum_kernel_ns", totals.sum_kernel_ns).Set("union_ns", totals.union_ns);
+  json.Set("devices", totals.devices).Set("memcpy", totals.memcpy);
+  json.Set("memcpy_ns", totals.memcpy_ns).Set("python_events", totals.python_events);
+  json.Set("kernels_no_runtime", totals.kernels_no_runtime);
+  json.Set("graph_kernels", totals.graph_kernels).Set("graph_ns", totals.graph_ns);
+  json.Set("kernels_extid_op", totals.kernels_extid_op);
+  json.Set("kernels_extid_op_shaped", totals.kernels_extid_op_shaped);
+  json.Set("shaped_ns", totals.shaped_ns);
+  json.Set("kernels_extid_eq_corr", totals.kernels_extid_eq_corr);
+  json.Set("user_annotations", totals.user_annotations).Set("neg_dur", totals.neg_dur);
+  json.Set("corr_ids_with_many_kernels", totals.corr_ids_with_many_kernels);
+  json.Set("base_ns", profile.base_ns ? Json(*profile.base_ns) : Json());
+  return json;
+}
+
+Json LinksToJson(const LinkedProfile& linked) {
+  std::map<LinkKind, int64_t> counts;
+  for (const Link& link : linked.links) ++counts[link.kind];
+  Json json = Json::MakeObject();
+  json.Set("external_id", counts[LinkKind::kExternalId]);
+  json.Set("containment", counts[LinkKind::kContainment]);
+  json.Set("graph", counts[LinkKind::kGraph]);
+  json.Set("none", counts[LinkKind::kNone]);
+  return json;
+}
+
+Json PairingToJson(const PairingReport& report) {
+  Json json = Json::MakeObject();
+  json.Set("replays", report.graphs).Set("exact", report.exact).Set("aligned", report.aligned);
+  json.Set("unpaired", report.unpaired).Set("unpaired_kernels", report.unpaired_nodes);
+  json.Set("unpaired_ns", report.unpaired_ns);
+  return json;
+}
+
+Json LossToJson(const ReadLoss& loss, const std::vector<std::string>& captures_lost) {
+  Json json = Json::MakeObject();
+  json.Set("events", loss.split.damaged_events).Set("bytes", loss.split.damaged_bytes);
+  json.Set("cut_events", loss.split.cut_events).Set("truncated", loss.truncated());
+  json.Set("damage", loss.damage.empty() ? Json() : Json(loss.damage));
+  json.Set("zero_dur", loss.zero_dur).Set("negative_dur", loss.negative_dur);
+  Json captures = Json::MakeArray();
+  for (const std::string& message : captures_lost) captures.Push(message);
+  json.Set("captures", std::move(captures));
+  return json;
+}
+
+// Exposed time by operator (largest first) and by phase, and what has a shape.
+void AddTimes(const ProfileAggregate& aggregate, Json& json) {
+  std::map<std::string, int64_t> by_operator;
+  std::map<Phase, int64_t> by_phase;
+  int64_t shaped = 0;
+  int64_t unattributed = 0;
+  for (const AggregateCell& cell : aggregate.cells) {
+    by_phase[cell.phase] += cell.exposed_ns;
+    if (!cell.axes.empty()) shaped += cell.exposed_ns;
+    if (cell.op.empty()) {
+      unattributed += cell.exposed_ns;
+    } else {
+      by_operator[cell.op] += cell.exposed_ns;
+    }
+  }
+  json.Set("unattributed_ns", unattributed).Set("with_shape_ns", shaped);
+  std::vector<std::pair<std::string, int64_t>> sorted(by_operator.begin(), by_operator.end());
+  std::ranges::stable_sort(sorted, std::greater<>(),
+                           [](const auto& entry) { return entry.second; });
+  Json operators = Json::MakeObject();
+  for (const auto& [op, time] : sorted) operators.Set(op, time);
+  json.Set("operators_ns", std::move(operators));
+  Json phases = Json::MakeObject();
+  for (const Phase phase : {Phase::kPrefill, Phase::kDecode, Phase::kMixed, Phase::kUnknown}) {
+    phases.Set(PhaseName(phase), by_phase[phase]);
+  }
+  json.Set("phases_ns", std::move(phases));
+}
+
+using Captures = std::vector<std::unique_ptr<CaptureProfile>>;
+
+Captures ReadCaptures(const fs::path& path, const MineOptions& options,
+                      std::vector<std::string>& lost) {
+  std::vector<fs::path> paths = options.captures;
+  for (const fs::path& found : FindCaptureProfiles(path)) {
+    if (std::ranges::find(paths, found) == paths.end()) paths.push_back(found);
+  }
+  Captures captures;
+  for (const fs::path& capture : paths) {
+    auto read = ReadCaptureProfile(capture);
+    if (read) {
+      captures.push_back(std::move(*read));
+    } else {
+      lost.push_back(read.error().message());
+    }
+  }
+  return captures;
+}
+
+}  // namespace
+
+Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
+                                   const MineOptions& options) {
+  const Profile profile = TRY(ReadProfile(path));
+  const Totals totals = ComputeTotals(profile);
+  const CallFinder calls(profile);
+  const OpForest forest(profile);
+  const LinkedProfile linked = LinkKernels(profile, calls, forest, totals);
+  const Exposure exposure = ComputeExposure(profile.kernels);
+  std::vector<std::string> captures_lost;
+  Captures captures;
+  // Only graphs need captures, and captures are large.
+  if (totals.graph_kernels > 0) captures = ReadCaptures(path, options, captures_lost);
+  const Attribution attribution = Attribute(profile, linked, forest, captures, rules,
+                                            PhaseOfFileName(path.filename().string()));
+
+  ProfileSummary summary;
+  summary.role = IsCaptureProfilePath(path) ? ProfileRole::kCapture : ProfileRole::kProduction;
+  ProfileAggregate& aggregate = summary.aggregate;
+  aggregate.hash = ContentHash(profile);
+  aggregate.application = options.application;
+  aggregate.card_ms = options.card_ms;
+  aggregate.device = ValidUtf8(profile.device_name);
+  aggregate.window_ns = WindowNs(profile);
+  aggregate.busy_ns = exposure.union_ns;
+  aggregate.sum_ns = totals.sum_kernel_ns;
+  aggregate.launches = static_cast<int64_t>(totals.kernels);
+  aggregate.lost_events = static_cast<int64_t>(profile.loss.split.damaged_events);
+  aggregate.truncated = profile.loss.truncated();
+  aggregate.cells = MakeCells(profile, attribution, exposure);
+  Normalise(aggregate);
+  // Every nanosecond lands in a cell.
+  int64_t in_cells = 0;
+  for (const AggregateCell& cell : aggregate.cells) in_cells += cell.exposed_ns;
+  CHECK(in_cells == aggregate.busy_ns);
+  summary.unknown = Unknown(aggregate, profile, attribution, exposure);
+
+  Json& json = summary.json = Json::MakeObject();
+  json.Set("profile", path.string()).Set("kind", "kineto");
+  json.Set("role", summary.role == ProfileRole::kCapture ? "capture" : "production");
+  json.Set("sha256", aggregate.hash);
+  const Json totals_json = TotalsToJson(totals, profile);
+  for (const auto& [key, value] : totals_json.object()) json.Set(key, value);
+  AddTimes(aggregate, json);
+  json.Set("links", LinksToJson(linked)).Set("graphs", PairingToJson(attribution.pairing));
+  json.Set("loss", LossToJson(profile.loss, captures_lost));
+  return summary;
+}
+
+const Json& SummaryToJson(const ProfileSummary& summary) {
+  return summary.json;
+}
+
+}  // namespace roofmark::trace

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The face of trace/: a profile of production goes in, its exact totals and its GPU time by
+// operator, shape and phase come out.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "model/aggregate.h"
+#include "trace/rules.h"
+
+namespace roofmark::trace {
+
+struct MineOptions {
+  // Profiles of the capture of this profile's graphs; those that lie beside it are found anyway.
+  std::vector<std::filesystem::path> captures;
+  std::string application;         // empty: the profile stands for itself
+  std::optional<int64_t> card_ms;  // card time that the profile stands for, in milliseconds
+};
+
+// Time that nothing claims, by kernel, largest first.
+struct UnknownKernel {
+  std::string name;
+  int64_t exposed_ns = 0;
+  uint64_t launches = 0;
+};
+
+enum class ProfileRole {
+  kProduction,
+  kCapture,  // recorded while graphs were captured: gives shapes to others, and no weight
+};
+
+struct ProfileSummary {
+  ProfileRole role = ProfileRole::kProduction;
+  ProfileAggregate aggregate;  // what goes into the fleet aggregate
+  std::vector<UnknownKernel> unknown;
+  Json json;  // see SummaryToJson
+};
+
+// Mines one profile. Errors: kNotFound, kIo, kInput where it is no profile, naming the file. A
+// capture profile that does not read is reported in the summary's loss, not an error.
+Result<ProfileSummary> MineProfile(const std::filesystem::path& path, const Rules& rules,
+                                   const MineOptions& options = {});
+
+// The object that `mine --json` prints: `profile` (the path as given), `kind`, `role`, `sha256` of
+// what the device did, every total of totals.h under its name, `base_ns` (null where the profile
+// has none), `unattributed_ns`, exposed time by operator and phase, how kernels were linked, how
+// graphs were paired, and `loss`.
+const Json& SummaryToJson(const ProfileSummary& summary);
+
+// One profile to mine, from a list of files, folders and manifests.
+struct ProfileInput {
+  std::filesystem::path path;
+  MineOptions options;
+  // Found by searching a folder, which may hold other files of that name; else named by a person.
+  bool searched = false;
+};
+
+// Folders are searched for *.json and *.json.gz, at every depth; a manifest (.csv) has the columns
+// profile (relative to it) and optionally application, model, device and card_hours. Each path is
+// taken once; folders come in order of path.
+// Errors: kNotFound, kInput naming file and line.
+Result<std::vector<ProfileInput>> FindProfiles(const std::vector<std::filesystem::path>& paths);
+
+}  // namespace roofmark::trace
