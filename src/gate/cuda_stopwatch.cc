@@ -75,7 +75,8 @@ class CudaStopwatch final : public Stopwatch {
   Result<Answer<RawBatch>> Run(worker::Worker& worker, std::span<const TimedCall> calls,
                                const std::string& workspace, Calls mode, double timeout_s);
   Result<Answer<RawBatch>> Read(worker::Worker& worker, size_t calls, double timeout_s);
-  Answer<BatchTimes> FromMeter(const MeterReport& report, size_t calls, BatchTimes times) const;
+  Answer<BatchTimes> FromMeter(const MeterReport& report, std::span<const TimedCall> calls,
+                               BatchTimes times) const;
   void FillOwners(const MeterReport& report, const Timeline& timeline, BatchTimes& times) const;
   Result<std::string> StillPoisoned(const TimedCall& last) const;
 
@@ -198,10 +199,23 @@ Result<Answer<BatchTimes>> CudaStopwatch::Time(worker::Worker& worker,
   } else {
     times.level = "run() waits for the device, so the judge's clock was not paired";
   }
-  return FromMeter(batch->meter, calls.size(), std::move(times));
+  return FromMeter(batch->meter, calls, std::move(times));
 }
 
-Answer<BatchTimes> CudaStopwatch::FromMeter(const MeterReport& report, size_t calls,
+// What the worker's copies of returned outputs may take at most: a quarter of what any GPU of this
+// kind copies at, and a launch each.
+double SettleLimitNs(const TimedCall& call) {
+  constexpr double kBytesPerNs = 1000;
+  constexpr double kLaunchNs = 5000;
+  double limit = 0;
+  for (const device::TensorPlace& place : call.out->layout().places) {
+    limit += static_cast<double>(place.tensor.Bytes()) * 2 / kBytesPerNs + kLaunchNs;
+  }
+  return limit;
+}
+
+Answer<BatchTimes> CudaStopwatch::FromMeter(const MeterReport& report,
+                                            std::span<const TimedCall> calls,
                                             BatchTimes times) const {
   if (!report.fault.empty()) {
     // No CUPTI on this machine: events are all there is, and nothing can be attributed.
@@ -212,14 +226,21 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const MeterReport& report, size_t ca
         std::accumulate(times.event_ns.begin(), times.event_ns.end(), 0.0);
     return times;
   }
-  const Timeline timeline = CutIntoCalls(report, stage_sha256_, calls);
+  const bool returns = provenance_.lane == Lane::kTriton || provenance_.lane == Lane::kTorch;
+  const Timeline timeline = CutIntoCalls(report, stage_sha256_, calls.size(),
+                                         returns ? Settling::kCopies : Settling::kNone);
   if (!timeline.fault.empty()) return Refused(Outcome::kClocksDisagree, timeline.fault);
-  for (size_t i = 0; i < calls; ++i) {
+  double settle_ns = 0;
+  for (size_t i = 0; i < calls.size(); ++i) {
     if (timeline.calls[i].operations.empty() && timeline.unsynchronised.empty()) {
       return Refused(Outcome::kClocksDisagree,
                      fmt::format("call {} of the batch ran nothing on the device", i));
     }
     times.device_ns.push_back(timeline.calls[i].device_ns);
+    settle_ns += std::min(timeline.calls[i].settle_ns, SettleLimitNs(calls[i]));
+  }
+  for (double& host : times.host_ns) {
+    host = std::max(0.0, host - settle_ns / static_cast<double>(calls.size()));
   }
   times.time_ns = times.device_ns;
   times.unsynchronised = timeline.unsynchronised;

@@ -125,8 +125,19 @@ void Note(Timeline& timeline, std::string text) {
   if (timeline.unsynchronised.empty()) timeline.unsynchronised = std::move(text);
 }
 
+// PyTorch copies contiguous tensors by the driver, others by a kernel of its own.
+bool IsCopy(const MeterReport& report, const MeteredOperation& operation) {
+  if (operation.kind == MeteredKind::kMemcpy) return true;
+  const MeteredName& name = report.names[operation.name];
+  return operation.kind == MeteredKind::kKernel &&
+         name.name.find("direct_copy_kernel") != std::string::npos && !name.modules.empty() &&
+         std::ranges::all_of(name.modules, [&](size_t module) {
+           return report.modules[module].loader.ends_with("/libtorch_cuda.so");
+         });
+}
+
 void Place(const MeterReport& report, size_t index, const std::vector<Window>& windows,
-           Timeline& timeline) {
+           Settling settling, Timeline& timeline) {
   const MeteredOperation& operation = report.operations[index];
   const std::string& name = report.names[operation.name].name;
   // The last window whose mark came before this operation.
@@ -141,6 +152,11 @@ void Place(const MeterReport& report, size_t index, const std::vector<Window>& w
                 fmt::format("{} started {} ns after call {} had been followed by the "
                             "next flush (stream {})",
                             name, operation.start_ns - window.next_flush, at, operation.stream));
+  }
+  if (operation.start_ns >= window.end && settling == Settling::kCopies &&
+      IsCopy(report, operation)) {
+    timeline.calls[at].settle_ns += static_cast<double>(operation.end_ns - operation.start_ns);
+    return;
   }
   timeline.calls[at].operations.push_back(index);
   if (operation.start_ns >= window.end) {
@@ -173,7 +189,8 @@ Result<MeterReport> ParseMeterReport(const Json& json) {
   return report;
 }
 
-Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls) {
+Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls,
+                      Settling settling) {
   Timeline timeline;
   timeline.calls.resize(calls);
   if (!report.fault.empty()) {
@@ -187,7 +204,9 @@ Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256
   const Staged staged = FindWindows(report, stage_sha256, calls);
   timeline.fault = staged.fault;
   if (!timeline.fault.empty()) return timeline;
-  for (const size_t index : staged.others) Place(report, index, staged.windows, timeline);
+  for (const size_t index : staged.others) {
+    Place(report, index, staged.windows, settling, timeline);
+  }
   for (CallSpan& call : timeline.calls) {
     int64_t first = std::numeric_limits<int64_t>::max();
     int64_t last = 0;

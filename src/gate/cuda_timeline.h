@@ -47,6 +47,7 @@ Result<MeterReport> ParseMeterReport(const Json& json);
 
 struct CallSpan {
   double device_ns = 0;            // first start to last end; 0 when nothing ran
+  double settle_ns = 0;            // the worker's own copies behind the call
   std::vector<size_t> operations;  // into MeterReport::operations
 };
 
@@ -58,8 +59,13 @@ struct Timeline {
   std::string fault;
 };
 
+// Candidates that return their outputs have them copied to their place by the worker, behind the
+// mark that ends the call. Copies there, and nothing else, are allowed for such lanes.
+enum class Settling { kNone, kCopies };
+
 // `stage_sha256` is the hash of the stage's cubin (device/cuda_stage.h), by which its kernels are
 // recognised.
-Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls);
+Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls,
+                      Settling settling);
 
 }  // namespace roofmark::gate

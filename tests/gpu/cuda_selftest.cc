@@ -399,7 +399,8 @@ Result<void> PartNative() {
                      MeterEnvironment())));
     const auto report = TRY(gate::ParseMeterReport(TRY(ReadJson(json))));
     if (*mode == '0') SayReport(report, known);
-    const auto timeline = gate::CutIntoCalls(report, meter::CubinHash(stage), 10);
+    const auto timeline =
+        gate::CutIntoCalls(report, meter::CubinHash(stage), 10, gate::Settling::kNone);
     std::vector<double> spans;
     for (const auto& call : timeline.calls) spans.push_back(call.device_ns);
     Say(fmt::format("mode {}: span median {:.0f} ns, fault '{}', unsynchronised '{}'", mode,
@@ -494,7 +495,8 @@ Result<void> PartPython() {
   const auto report = TRY(gate::ParseMeterReport(TRY(ReadJson(at + "/out.json"))));
   SayReport(report, known);
   const auto staged = TRY(gate::ParseMeterReport(TRY(ReadJson(at + "/out.json.stage"))));
-  const auto timeline = gate::CutIntoCalls(staged, meter::CubinHash(stage), 20);
+  const auto timeline =
+      gate::CutIntoCalls(staged, meter::CubinHash(stage), 20, gate::Settling::kNone);
   std::vector<double> spans;
   for (const auto& call : timeline.calls) spans.push_back(call.device_ns);
   Say(fmt::format("staged mm: span median {:.0f} ns, fault '{}', unsynchronised '{}'",
@@ -576,7 +578,8 @@ Result<void> ChildClocks(const std::vector<std::string>& arguments) {
     const Batch empty2 = TRY(RunBatch(side, stream, calls, Metering::kOff, [](int) {}));
     const Batch on = TRY(RunBatch(side, stream, calls, Metering::kOn, call));
     const auto report = TRY(gate::ParseMeterReport(TRY(Json::Parse(on.testimony))));
-    const auto timeline = gate::CutIntoCalls(report, stage_hash, static_cast<size_t>(calls));
+    const auto timeline =
+        gate::CutIntoCalls(report, stage_hash, static_cast<size_t>(calls), gate::Settling::kNone);
     std::vector<double> spans;
     for (const auto& one : timeline.calls) spans.push_back(one.device_ns / 1e3);
     fmt::print(
