@@ -3,9 +3,9 @@
 // An honest CUDA C++ fp8 product with block scales for Hopper, on mma.sync. Without wgmma, sm_90's
 // compiler turns an fp8 mma.sync into conversions to fp16 and an fp16 one, for each mma anew; this
 // kernel converts each fragment once and multiplies in fp16, which holds every e4m3 value exactly,
-// summing in float32. Tiles of one scale group (128 of k) come through a four-stage cp.async pipeline;
-// each group's sum is scaled into the float32 result in registers. Few rows of a mean few tiles, so k
-// is then split over blocks, and a second kernel adds the parts in a fixed order.
+// summing in float32. Tiles of one scale group (128 of k) come through a four-stage cp.async
+// pipeline; each group's sum is scaled into the float32 result in registers. Few rows of a mean few
+// tiles, so k is then split over blocks, and a second kernel adds the parts in a fixed order.
 
 #include <cuda_runtime.h>
 
@@ -15,8 +15,8 @@
 
 namespace {
 
-constexpr int kGroup = 128;     // scale group, and the depth of a tile, in bytes too
-constexpr int kTileN = 128;     // one column of scales of b
+constexpr int kGroup = 128;  // scale group, and the depth of a tile, in bytes too
+constexpr int kTileN = 128;  // one column of scales of b
 constexpr int kThreads = 256;
 constexpr int kStages = 4;
 constexpr int kTargetBlocks = 264;  // two for each of 132 multiprocessors
@@ -36,7 +36,9 @@ __device__ __forceinline__ void CopyAsync4(void* to, const void* from, bool vali
                "r"(valid ? 4 : 0));
 }
 
-__device__ __forceinline__ void CommitCopies() { asm volatile("cp.async.commit_group;"); }
+__device__ __forceinline__ void CommitCopies() {
+  asm volatile("cp.async.commit_group;");
+}
 
 template <int kPending>
 __device__ __forceinline__ void WaitCopies() {
@@ -46,28 +48,35 @@ __device__ __forceinline__ void WaitCopies() {
 __device__ __forceinline__ void LoadMatrix4(uint32_t (&out)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-               : "r"(SharedAddress(row)) : "memory");
+               : "r"(SharedAddress(row))
+               : "memory");
 }
 
 // Four e4m3 values to four fp16 ones: `low` holds bytes 0 and 1, `high` bytes 2 and 3.
 __device__ __forceinline__ void Widen(uint32_t codes, uint32_t& low, uint32_t& high) {
-  asm("{ .reg .b16 a, b; mov.b32 {a, b}, %2; cvt.rn.f16x2.e4m3x2 %0, a; cvt.rn.f16x2.e4m3x2 %1, b; }"
-      : "=r"(low), "=r"(high) : "r"(codes));
+  asm("{ .reg .b16 a, b; mov.b32 {a, b}, %2; cvt.rn.f16x2.e4m3x2 %0, a; cvt.rn.f16x2.e4m3x2 %1, b; "
+      "}"
+      : "=r"(low), "=r"(high)
+      : "r"(codes));
 }
 
 __device__ __forceinline__ float DecodeOne(uint8_t code) {
   float value;
-  asm("{ .reg .b16 a, l, h; .reg .b32 p; cvt.u16.u32 a, %1; cvt.rn.f16x2.e4m3x2 p, a; mov.b32 {l, h}, p; "
-      "cvt.f32.f16 %0, l; }" : "=f"(value) : "r"(static_cast<uint32_t>(code)));
+  asm("{ .reg .b16 a, l, h; .reg .b32 p; cvt.u16.u32 a, %1; cvt.rn.f16x2.e4m3x2 p, a; mov.b32 {l, "
+      "h}, p; "
+      "cvt.f32.f16 %0, l; }"
+      : "=f"(value)
+      : "r"(static_cast<uint32_t>(code)));
   return value;
 }
 
 __device__ __forceinline__ void MultiplyAdd(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2,
                                             uint32_t a3, uint32_t b0, uint32_t b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
 struct Problem {
@@ -79,13 +88,14 @@ struct Problem {
   int64_t m;
   int64_t n;
   int64_t k;
-  int groups;             // of k
+  int groups;  // of k
   int groups_per_split;
   int tiles_m;
   int tiles_n;
 };
 
-// A row of a tile is 128 bytes, all 32 banks; rows are told apart by a rotated order of their chunks.
+// A row of a tile is 128 bytes, all 32 banks; rows are told apart by a rotated order of their
+// chunks.
 __device__ __forceinline__ int Swizzled(int row, int chunk) {
   return row * kGroup + ((chunk ^ (row & 7)) << 4);
 }
@@ -135,8 +145,8 @@ __device__ __forceinline__ void MultiplyStage(
     float (&sum)[Layout<kTileM, kWarpsM>::kM][Layout<kTileM, kWarpsM>::kN][4],
     const Stage<kTileM>& stage, float b_scale, int warp_m, int warp_n, int lane) {
   using L = Layout<kTileM, kWarpsM>;
-  // b: eight chunks of 16 of k; a thread's four codes of a chunk fill both halves of a k16 fragment.
-  // The order of k within a fragment is free as long as a and b agree.
+  // b: eight chunks of 16 of k; a thread's four codes of a chunk fill both halves of a k16
+  // fragment. The order of k within a fragment is free as long as a and b agree.
   uint32_t b[L::kN][8][2];
 #pragma unroll
   for (int n = 0; n < L::kN; ++n) {
@@ -271,14 +281,16 @@ __global__ void __launch_bounds__(kThreads) MultiplyPlain(const Problem p) {
     for (int64_t at = int64_t{group} * kGroup; at < end; ++at) {
       part = fmaf(DecodeOne(p.a[row * p.k + at]), DecodeOne(p.b[column * p.k + at]), part);
     }
-    const float scale = p.a_scales[row * p.groups + group] *
-                        p.b_scales[column / kGroup * p.groups + group];
+    const float scale =
+        p.a_scales[row * p.groups + group] * p.b_scales[column / kGroup * p.groups + group];
     sum = fmaf(part, scale, sum);
   }
   p.out[i] = sum;
 }
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t CeilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 struct Plan {
   int tile_m;
@@ -325,7 +337,9 @@ void Launch(Problem p, const Plan& plan, float* parts, float* c, cudaStream_t st
   AddSplits<<<blocks, kThreads, 0, stream>>>(parts, c, p.m * p.n, plan.splits);
 }
 
-bool Aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 16 == 0; }
+bool Aligned(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) % 16 == 0;
+}
 
 }  // namespace
 
@@ -360,10 +374,18 @@ extern "C" int run(const block_scaled_mm_args* args, void* workspace, void* stre
   if (plan.splits > 1 && workspace == nullptr) return 3;
   auto* parts = static_cast<float*>(workspace);
   switch (plan.tile_m) {
-    case 16: Launch<16, 1>(p, plan, parts, c, stream); break;
-    case 32: Launch<32, 1>(p, plan, parts, c, stream); break;
-    case 64: Launch<64, 2>(p, plan, parts, c, stream); break;
-    default: Launch<128, 2>(p, plan, parts, c, stream); break;
+    case 16:
+      Launch<16, 1>(p, plan, parts, c, stream);
+      break;
+    case 32:
+      Launch<32, 1>(p, plan, parts, c, stream);
+      break;
+    case 64:
+      Launch<64, 2>(p, plan, parts, c, stream);
+      break;
+    default:
+      Launch<128, 2>(p, plan, parts, c, stream);
+      break;
   }
   return cudaGetLastError() == cudaSuccess ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The block-scaled fp8 product through torch.compile: the compiler fuses the dequantisation to bf16, and the
-product is the library's. One compilation with dynamic sizes serves every shape of a process."""
+"""The block-scaled fp8 product through torch.compile: the compiler fuses the dequantisation to
+bf16, and the product is the library's. One compilation with dynamic sizes serves every shape of a
+process."""
 
 import torch
 
@@ -35,7 +36,9 @@ def by_dequantising(a, b, a_scales, b_scales):
     return (wide_a @ wide_b.t()).to(torch.float32)
 
 
-compiled = torch.compile(by_dequantising, dynamic=True) if hasattr(torch, "compile") else by_dequantising
+compiled = (
+    torch.compile(by_dequantising, dynamic=True) if hasattr(torch, "compile") else by_dequantising
+)
 
 
 class Model(torch.nn.Module):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The block-scaled fp8 product as eager PyTorch spells it.
 
-torch._scaled_mm takes 1 x 128 and 128 x 128 scales on Hopper where the library below it does; which sizes
-it accepts is asked once a shape. Elsewhere both operands are dequantised to bf16 for an ordinary product.
+torch._scaled_mm takes 1 x 128 and 128 x 128 scales on Hopper where the library below it does; which
+sizes it accepts is asked once a shape. Elsewhere both operands are dequantised to bf16 for an
+ordinary product.
 """
 
 import torch

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An honest Triton fp8 product with block scales: one scale group of k a step, scaled as it is added.
+"""An honest Triton fp8 product with block scales: one scale group of k a step, scaled as it is
+added.
 
 Few rows give few tiles; k is then split over programs and a second kernel adds the parts in order.
 The parts are allocated in init, so that run allocates nothing.
@@ -14,8 +15,23 @@ _parts = {}
 
 
 @triton.jit
-def _multiply(a, b, a_scales, b_scales, c, m, n, k, k_groups, groups_per_split, TILE_M: tl.constexpr,
-              TILE_N: tl.constexpr, GROUP: tl.constexpr, EVEN_K: tl.constexpr, BAND: tl.constexpr):
+def _multiply(
+    a,
+    b,
+    a_scales,
+    b_scales,
+    c,
+    m,
+    n,
+    k,
+    k_groups,
+    groups_per_split,
+    TILE_M: tl.constexpr,
+    TILE_N: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN_K: tl.constexpr,
+    BAND: tl.constexpr,
+):
     # Programs that run together share a band of rows of tiles, so that both operands stay in L2.
     tiles_m = tl.cdiv(m, TILE_M)
     tiles_n = tl.cdiv(n, TILE_N)
@@ -38,7 +54,9 @@ def _multiply(a, b, a_scales, b_scales, c, m, n, k, k_groups, groups_per_split, 
     a_at = a + safe_rows[:, None] * k + first * GROUP + depth[None, :]
     b_at = b + safe_columns[None, :] * k + first * GROUP + depth[:, None]
     a_scale_at = a_scales + safe_rows * k_groups
-    b_scale_at = b_scales + (tile_n * TILE_N // GROUP) * k_groups  # a tile lies within one block of b
+    b_scale_at = (
+        b_scales + (tile_n * TILE_N // GROUP) * k_groups
+    )  # a tile lies within one block of b
     total = tl.zeros((TILE_M, TILE_N), dtype=tl.float32)
     for group in range(first, last):
         if EVEN_K:
@@ -49,7 +67,9 @@ def _multiply(a, b, a_scales, b_scales, c, m, n, k, k_groups, groups_per_split, 
             a_codes = tl.load(a_at, mask=depth[None, :] < left, other=0)
             b_codes = tl.load(b_at, mask=depth[:, None] < left, other=0)
         scale = tl.load(a_scale_at + group) * tl.load(b_scale_at + group)
-        part = tl.dot(a_codes.to(tl.float8e4nv, bitcast=True), b_codes.to(tl.float8e4nv, bitcast=True))
+        part = tl.dot(
+            a_codes.to(tl.float8e4nv, bitcast=True), b_codes.to(tl.float8e4nv, bitcast=True)
+        )
         total += part * scale[:, None]
         a_at += GROUP
         b_at += GROUP
@@ -93,8 +113,24 @@ def run(a, b, a_scales, b_scales, c, m, n, k, group):
     tile_m, tile_n, per_split, splits = _plan(m, n, k)
     grid = (triton.cdiv(m, tile_m) * triton.cdiv(n, tile_n), splits)
     out = _parts[(m, n, k)] if splits > 1 else c
-    _multiply[grid](a, b, a_scales, b_scales, out, m, n, k, triton.cdiv(k, _GROUP), per_split, TILE_M=tile_m,
-                    TILE_N=tile_n, GROUP=_GROUP, EVEN_K=k % _GROUP == 0, BAND=8,
-                    num_warps=8 if tile_m == 128 else 4, num_stages=4)
+    _multiply[grid](
+        a,
+        b,
+        a_scales,
+        b_scales,
+        out,
+        m,
+        n,
+        k,
+        triton.cdiv(k, _GROUP),
+        per_split,
+        TILE_M=tile_m,
+        TILE_N=tile_n,
+        GROUP=_GROUP,
+        EVEN_K=k % _GROUP == 0,
+        BAND=8,
+        num_warps=8 if tile_m == 128 else 4,
+        num_stages=4,
+    )
     if splits > 1:
         _add_parts[(triton.cdiv(m * n, 1024),)](out, c, m * n, SPLITS=splits, BLOCK=1024)

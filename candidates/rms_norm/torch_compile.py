@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RMSNorm through torch.compile: one compilation with dynamic sizes serves every shape of a process."""
+"""RMSNorm through torch.compile: one compilation with dynamic sizes serves every shape of a
+process."""
 
 import torch
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An honest CUDA C++ SiLU-and-multiply for Hopper: one pass over memory in 16-byte accesses, several
-// independent loads in flight in each thread. Widths that 16-byte accesses cannot reach take a plain
-// kernel, one element a thread.
+// An honest CUDA C++ SiLU-and-multiply for Hopper: one pass over memory, one 16-byte vector of the
+// output a thread. Widths that 16-byte accesses cannot reach take a plain kernel, one element a
+// thread.
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -15,12 +15,15 @@ namespace {
 
 constexpr int kBlock = 256;
 
-__device__ __forceinline__ float LowHalf(uint32_t pair) { return __uint_as_float(pair << 16); }
+__device__ __forceinline__ float LowHalf(uint32_t pair) {
+  return __uint_as_float(pair << 16);
+}
 __device__ __forceinline__ float HighHalf(uint32_t pair) {
   return __uint_as_float(pair & 0xffff0000u);
 }
 
-// Far below zero the exponential overflows to infinity and the quotient is (minus) zero, as it should.
+// Far below zero the exponential overflows to infinity and the quotient is (minus) zero, as it
+// should.
 __device__ __forceinline__ float SiluMul(float gate, float value) {
   return __fdividef(gate, 1.0f + __expf(-gate)) * value;
 }
@@ -31,30 +34,18 @@ __device__ __forceinline__ uint32_t SiluMulPair(uint32_t gate, uint32_t value) {
   return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
-// `vectors` is the output row in 16-byte vectors; vector i of the output lies in row i / vectors, and
-// its gate at i + row * vectors of the input, its value one output row further.
-template <typename Index, int kUnroll>
+// `vectors` is the output row in 16-byte vectors; vector i of the output lies in row i / vectors,
+// and its gate at i + row * vectors of the input, its value one output row further.
+template <typename Index>
 __global__ void __launch_bounds__(kBlock)
     GateVectors(const uint4* __restrict__ x, uint4* __restrict__ out, Index total, Index vectors) {
-  const Index first = Index{blockIdx.x} * (kBlock * kUnroll) + threadIdx.x;
-  uint4 gate[kUnroll];
-  uint4 value[kUnroll];
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u) {
-    const Index i = first + Index{kBlock} * u;
-    if (i >= total) continue;
-    const Index source = i + i / vectors * vectors;
-    gate[u] = __ldcs(x + source);
-    value[u] = __ldcs(x + source + vectors);
-  }
-#pragma unroll
-  for (int u = 0; u < kUnroll; ++u) {
-    const Index i = first + Index{kBlock} * u;
-    if (i >= total) continue;
-    __stcs(out + i,
-           make_uint4(SiluMulPair(gate[u].x, value[u].x), SiluMulPair(gate[u].y, value[u].y),
-                      SiluMulPair(gate[u].z, value[u].z), SiluMulPair(gate[u].w, value[u].w)));
-  }
+  const Index i = Index{blockIdx.x} * kBlock + threadIdx.x;
+  if (i >= total) return;
+  const Index source = i + i / vectors * vectors;
+  const uint4 gate = __ldcs(x + source);
+  const uint4 value = __ldcs(x + source + vectors);
+  __stcs(out + i, make_uint4(SiluMulPair(gate.x, value.x), SiluMulPair(gate.y, value.y),
+                             SiluMulPair(gate.z, value.z), SiluMulPair(gate.w, value.w)));
 }
 
 __global__ void __launch_bounds__(kBlock)
@@ -68,16 +59,17 @@ __global__ void __launch_bounds__(kBlock)
   out[i] = __float2bfloat16(SiluMul(gate, value));
 }
 
-template <typename Index, int kUnroll>
+template <typename Index>
 void Launch(const silu_and_mul_args& args, int64_t total, cudaStream_t stream) {
-  const int64_t per_block = int64_t{kBlock} * kUnroll;
-  const auto grid = static_cast<unsigned>((total + per_block - 1) / per_block);
-  GateVectors<Index, kUnroll><<<grid, kBlock, 0, stream>>>(
+  const auto grid = static_cast<unsigned>((total + kBlock - 1) / kBlock);
+  GateVectors<Index><<<grid, kBlock, 0, stream>>>(
       static_cast<const uint4*>(args.x.data), static_cast<uint4*>(args.out.data),
       static_cast<Index>(total), static_cast<Index>(args.width / 8));
 }
 
-bool Aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 16 == 0; }
+bool Aligned(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) % 16 == 0;
+}
 
 }  // namespace
 
@@ -87,13 +79,10 @@ extern "C" int run(const silu_and_mul_args* args, void* /*workspace*/, void* str
   if (elements == 0) return 0;
   if (args->width % 8 == 0 && Aligned(args->x.data) && Aligned(args->out.data)) {
     const int64_t total = elements / 8;
-    // One vector a thread until every multiprocessor is full, then four.
-    if (total < 132 * 2048 * 2) {
-      Launch<uint32_t, 1>(*args, total, stream);
-    } else if (total < (int64_t{1} << 30)) {
-      Launch<uint32_t, 4>(*args, total, stream);
+    if (total < (int64_t{1} << 30)) {
+      Launch<uint32_t>(*args, total, stream);
     } else {
-      Launch<uint64_t, 4>(*args, total, stream);
+      Launch<uint64_t>(*args, total, stream);
     }
   } else {
     const auto grid = static_cast<unsigned>((elements + kBlock - 1) / kBlock);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SiLU-and-multiply through torch.compile: one compilation with dynamic sizes serves every shape of a process."""
+"""SiLU-and-multiply through torch.compile: one compilation with dynamic sizes serves every shape of
+a process."""
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +13,11 @@ def gate_and_multiply(x):
     return F.silu(gate) * value
 
 
-compiled = torch.compile(gate_and_multiply, dynamic=True) if hasattr(torch, "compile") else gate_and_multiply
+compiled = (
+    torch.compile(gate_and_multiply, dynamic=True)
+    if hasattr(torch, "compile")
+    else gate_and_multiply
+)
 
 
 class Model(torch.nn.Module):

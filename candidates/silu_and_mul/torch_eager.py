@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SiLU-and-multiply as eager PyTorch spells it: two kernels, with the gate rounded to bf16 between them."""
+"""SiLU-and-multiply as eager PyTorch spells it: two kernels, with the gate rounded to bf16 between
+them."""
 
 import torch
 import torch.nn.functional as F

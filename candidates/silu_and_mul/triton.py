@@ -14,7 +14,9 @@ def _gate(x, out, rows, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     gate = tl.load(x + source, mask=mask, other=0.0).to(tl.float32)
     value = tl.load(x + source + width, mask=mask, other=0.0).to(tl.float32)
     result = gate * tl.sigmoid(gate) * value
-    tl.store(out + row.to(tl.int64)[:, None] * width + column[None, :], result.to(tl.bfloat16), mask=mask)
+    tl.store(
+        out + row.to(tl.int64)[:, None] * width + column[None, :], result.to(tl.bfloat16), mask=mask
+    )
 
 
 def run(x, out, rows, width):
@@ -24,4 +26,12 @@ def run(x, out, rows, width):
         columns = min(1024, triton.next_power_of_2(width))
     many = max(1, 2048 // columns) if rows * width >= 1 << 21 else 1
     grid = (triton.cdiv(rows, many), triton.cdiv(width, columns))
-    _gate[grid](x, out, rows, width, ROWS=many, COLUMNS=columns, num_warps=max(1, min(8, many * columns // 256)))
+    _gate[grid](
+        x,
+        out,
+        rows,
+        width,
+        ROWS=many,
+        COLUMNS=columns,
+        num_warps=max(1, min(8, many * columns // 256)),
+    )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paged attention through torch.compile: the gather and scaled_dot_product_attention of each group of sequences
-with equal lengths. One compilation with dynamic sizes serves every shape of a process."""
+"""Paged attention through torch.compile: the gather and scaled_dot_product_attention of each group
+of sequences with equal lengths. One compilation with dynamic sizes serves every shape of a
+process."""
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +26,8 @@ def _by_formula(q, k, v, hidden):
 
 
 def attend(q, key_cache, value_cache, table, kv_len):
-    """q [b, i, query_heads, d] of sequences with the same lengths; table [b, pages]. Returns q's shape."""
+    """q [b, i, query_heads, d] of sequences with the same lengths; table [b, pages]. Returns q's
+    shape."""
     q = q.transpose(1, 2)
     k = key_cache[table].flatten(1, 2)[:, :kv_len].transpose(1, 2)
     v = value_cache[table].flatten(1, 2)[:, :kv_len].transpose(1, 2)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paged attention as eager PyTorch spells it: pages gathered, then scaled_dot_product_attention, once for
-each group of sequences with equal lengths. Lengths come as lists, so nothing waits for the device."""
+"""Paged attention as eager PyTorch spells it: pages gathered, then scaled_dot_product_attention,
+once for each group of sequences with equal lengths. Lengths come as lists, so nothing waits for the
+device.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +27,8 @@ def _by_formula(q, k, v, hidden):
 
 
 def attend(q, key_cache, value_cache, table, kv_len):
-    """q [b, i, query_heads, d] of sequences with the same lengths; table [b, pages]. Returns q's shape."""
+    """q [b, i, query_heads, d] of sequences with the same lengths; table [b, pages]. Returns q's
+    shape."""
     q = q.transpose(1, 2)
     k = key_cache[table].flatten(1, 2)[:, :kv_len].transpose(1, 2)
     v = value_cache[table].flatten(1, 2)[:, :kv_len].transpose(1, 2)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Honest Triton attention over a paged cache, prefill and decode.
 
-Row r of a tile is token r // HEADS and head r % HEADS of one cache head, so the cache is read once for
-all query heads that share it. Sequences with few rows split their keys over programs, and a second
-kernel joins the parts. Parts are allocated in init, so that run allocates nothing.
+Row r of a tile is token r // HEADS and head r % HEADS of one cache head, so the cache is read once
+for all query heads that share it. Sequences with few rows split their keys over programs, and a
+second kernel joins the parts. Parts are allocated in init, so that run allocates nothing.
 """
 
 import math
@@ -18,8 +18,25 @@ _parts = {}
 
 
 @triton.jit
-def _step(q, k_base, v_base, pages, first, limit, last, largest, total, out, scale_log2, token_stride,
-          PAGE: tl.constexpr, TILE: tl.constexpr, SIZE: tl.constexpr, HEAD: tl.constexpr, MASKED: tl.constexpr):
+def _step(
+    q,
+    k_base,
+    v_base,
+    pages,
+    first,
+    limit,
+    last,
+    largest,
+    total,
+    out,
+    scale_log2,
+    token_stride,
+    PAGE: tl.constexpr,
+    TILE: tl.constexpr,
+    SIZE: tl.constexpr,
+    HEAD: tl.constexpr,
+    MASKED: tl.constexpr,
+):
     """One tile of keys from `first`: the online softmax's new maximum, sum and output."""
     key = first + tl.arange(0, TILE)
     size = tl.arange(0, SIZE)
@@ -57,16 +74,41 @@ def _step(q, k_base, v_base, pages, first, limit, last, largest, total, out, sca
 
 
 @triton.jit
-def _attend(q, key_cache, value_cache, starts, kv_lens, table, out, part_out, part_lse, scale_log2, query_heads,
-            kv_heads, max_pages, seqs, row_tiles, least_rows, most_rows, split_keys, splits, HEADS: tl.constexpr,
-            HEAD: tl.constexpr, SIZE: tl.constexpr, PAGE: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr,
-            SEARCH: tl.constexpr, SPLIT: tl.constexpr):
+def _attend(
+    q,
+    key_cache,
+    value_cache,
+    starts,
+    kv_lens,
+    table,
+    out,
+    part_out,
+    part_lse,
+    scale_log2,
+    query_heads,
+    kv_heads,
+    max_pages,
+    seqs,
+    row_tiles,
+    least_rows,
+    most_rows,
+    split_keys,
+    splits,
+    HEADS: tl.constexpr,
+    HEAD: tl.constexpr,
+    SIZE: tl.constexpr,
+    PAGE: tl.constexpr,
+    ROWS: tl.constexpr,
+    TILE: tl.constexpr,
+    SEARCH: tl.constexpr,
+    SPLIT: tl.constexpr,
+):
     program = tl.program_id(0)
     kv_head = tl.program_id(1)
     split = tl.program_id(2)
     if SEARCH:
-        # Sequence s starts at tile starts[s] * HEADS // ROWS + s, which leaves each the tiles it needs.
-        # The last tiles of a sequence see the most keys: they go first.
+        # Sequence s starts at tile starts[s] * HEADS // ROWS + s, which leaves each the tiles it
+        # needs. The last tiles of a sequence see the most keys: they go first.
         tile = tl.num_programs(0) - 1 - program
         seq = tile * 0
         high = seq + seqs
@@ -106,15 +148,51 @@ def _attend(q, key_cache, value_cache, starts, kv_lens, table, out, part_out, pa
             least = kv_len - q_len + row0 // HEADS + 1  # keys that every row sees
             whole = tl.maximum(first, first + (tl.minimum(least, last) - first) // TILE * TILE)
             for key in range(first, whole, TILE):
-                largest, total, acc = _step(q_rows, k_base, v_base, pages, key, limit, last, largest, total, acc,
-                                            scale_log2, token_stride, PAGE, TILE, SIZE, HEAD, False)
+                largest, total, acc = _step(
+                    q_rows,
+                    k_base,
+                    v_base,
+                    pages,
+                    key,
+                    limit,
+                    last,
+                    largest,
+                    total,
+                    acc,
+                    scale_log2,
+                    token_stride,
+                    PAGE,
+                    TILE,
+                    SIZE,
+                    HEAD,
+                    False,
+                )
             for key in range(whole, last, TILE):
-                largest, total, acc = _step(q_rows, k_base, v_base, pages, key, limit, last, largest, total, acc,
-                                            scale_log2, token_stride, PAGE, TILE, SIZE, HEAD, True)
+                largest, total, acc = _step(
+                    q_rows,
+                    k_base,
+                    v_base,
+                    pages,
+                    key,
+                    limit,
+                    last,
+                    largest,
+                    total,
+                    acc,
+                    scale_log2,
+                    token_stride,
+                    PAGE,
+                    TILE,
+                    SIZE,
+                    HEAD,
+                    True,
+                )
             seen = total > 0.0
             acc = acc / tl.where(seen, total, 1.0)[:, None]
             if SPLIT:
-                part = ((tl.cast(seq, tl.int64) * kv_heads + kv_head) * (row_tiles * ROWS) + row) * splits + split
+                part = (
+                    (tl.cast(seq, tl.int64) * kv_heads + kv_head) * (row_tiles * ROWS) + row
+                ) * splits + split
                 tl.store(part_out + part[:, None] * HEAD + size[None, :], acc, mask=valid)
                 lse = tl.where(seen, largest + tl.log2(tl.where(seen, total, 1.0)), float("-inf"))
                 tl.store(part_lse + part, lse, mask=row < rows)
@@ -123,8 +201,24 @@ def _attend(q, key_cache, value_cache, starts, kv_lens, table, out, part_out, pa
 
 
 @triton.jit
-def _join(part_out, part_lse, starts, kv_lens, out, query_heads, kv_heads, row_tiles, most_rows, split_keys, splits,
-          HEADS: tl.constexpr, HEAD: tl.constexpr, SIZE: tl.constexpr, ROWS: tl.constexpr, SPLITS: tl.constexpr):
+def _join(
+    part_out,
+    part_lse,
+    starts,
+    kv_lens,
+    out,
+    query_heads,
+    kv_heads,
+    row_tiles,
+    most_rows,
+    split_keys,
+    splits,
+    HEADS: tl.constexpr,
+    HEAD: tl.constexpr,
+    SIZE: tl.constexpr,
+    ROWS: tl.constexpr,
+    SPLITS: tl.constexpr,
+):
     """One row of one sequence and cache head: the parts, weighted by their sums of exponentials."""
     seq = tl.program_id(0)
     kv_head = tl.program_id(1)
@@ -144,7 +238,9 @@ def _join(part_out, part_lse, starts, kv_lens, out, query_heads, kv_heads, row_t
         mask = used[:, None] & (size < HEAD)[None, :]
         parts = tl.load(part_out + part[:, None] * HEAD + size[None, :], mask=mask, other=0.0)
         value = tl.sum(parts * weight[:, None], 0) / tl.sum(weight, 0)
-        place = ((start + row // HEADS).to(tl.int64) * query_heads + kv_head * HEADS + row % HEADS) * HEAD
+        place = (
+            (start + row // HEADS).to(tl.int64) * query_heads + kv_head * HEADS + row % HEADS
+        ) * HEAD
         tl.store(out + place + size, value.to(tl.bfloat16), mask=size < HEAD)
 
 
@@ -155,13 +251,18 @@ def _plan(shape):
     decode = not prefill or shape["total_q"] != shape["seqs"] * shape["max_q"]
     row_tiles = triton.cdiv(heads if prefill else rows, _DECODE_ROWS)
     programs = shape["seqs"] * row_tiles * shape["kv_heads"]
-    splits = min(64, max(triton.cdiv(_TARGET_PROGRAMS, programs), triton.cdiv(shape["max_kv"], 2048)))
+    splits = min(
+        64, max(triton.cdiv(_TARGET_PROGRAMS, programs), triton.cdiv(shape["max_kv"], 2048))
+    )
     split_keys = triton.cdiv(triton.cdiv(shape["max_kv"], splits), 64) * 64
     return prefill, decode, row_tiles, split_keys, triton.cdiv(shape["max_kv"], split_keys)
 
 
 def _part_key(shape):
-    return tuple(shape[name] for name in ("seqs", "kv_heads", "query_heads", "head_size", "max_q", "max_kv", "total_q"))
+    return tuple(
+        shape[name]
+        for name in ("seqs", "kv_heads", "query_heads", "head_size", "max_q", "max_kv", "total_q")
+    )
 
 
 def init(shape):
@@ -175,10 +276,33 @@ def init(shape):
         )
 
 
-def run(q, key_cache, value_cache, cu_seqlens_q, seqused_k, block_table, out, query_heads, kv_heads, head_size,
-        page_size, seqs, total_q, max_q, max_kv, max_pages):
-    shape = dict(query_heads=query_heads, kv_heads=kv_heads, head_size=head_size, seqs=seqs, total_q=total_q,
-                 max_q=max_q, max_kv=max_kv)
+def run(
+    q,
+    key_cache,
+    value_cache,
+    cu_seqlens_q,
+    seqused_k,
+    block_table,
+    out,
+    query_heads,
+    kv_heads,
+    head_size,
+    page_size,
+    seqs,
+    total_q,
+    max_q,
+    max_kv,
+    max_pages,
+):
+    shape = dict(
+        query_heads=query_heads,
+        kv_heads=kv_heads,
+        head_size=head_size,
+        seqs=seqs,
+        total_q=total_q,
+        max_q=max_q,
+        max_kv=max_kv,
+    )
     prefill, decode, row_tiles, split_keys, splits = _plan(shape)
     heads = query_heads // kv_heads
     size = max(16, triton.next_power_of_2(head_size))
@@ -187,20 +311,88 @@ def run(q, key_cache, value_cache, cu_seqlens_q, seqused_k, block_table, out, qu
     if prefill:
         tile_rows = 128 if size <= 128 else 64
         grid = (total_q * heads // tile_rows + seqs, kv_heads, 1)
-        _attend[grid](q, key_cache, value_cache, cu_seqlens_q, seqused_k, block_table, out, out, out, scale_log2,
-                      query_heads, kv_heads, max_pages, seqs, 1, most_decode_rows, 1 << 30, 1 << 30, 1, HEADS=heads,
-                      HEAD=head_size, SIZE=size, PAGE=page_size, ROWS=tile_rows, TILE=64 if size <= 128 else 32,
-                      SEARCH=True, SPLIT=False, num_warps=8 if size == 128 else 4, num_stages=2)
+        _attend[grid](
+            q,
+            key_cache,
+            value_cache,
+            cu_seqlens_q,
+            seqused_k,
+            block_table,
+            out,
+            out,
+            out,
+            scale_log2,
+            query_heads,
+            kv_heads,
+            max_pages,
+            seqs,
+            1,
+            most_decode_rows,
+            1 << 30,
+            1 << 30,
+            1,
+            HEADS=heads,
+            HEAD=head_size,
+            SIZE=size,
+            PAGE=page_size,
+            ROWS=tile_rows,
+            TILE=64 if size <= 128 else 32,
+            SEARCH=True,
+            SPLIT=False,
+            num_warps=8 if size == 128 else 4,
+            num_stages=2,
+        )
     if decode:
         split = splits > 1
         part_out, part_lse = _parts[_part_key(shape)] if split else (out, out)
         _attend[(seqs * row_tiles, kv_heads, splits)](
-            q, key_cache, value_cache, cu_seqlens_q, seqused_k, block_table, out, part_out, part_lse, scale_log2,
-            query_heads, kv_heads, max_pages, seqs, row_tiles, 0, most_decode_rows, split_keys, splits, HEADS=heads,
-            HEAD=head_size, SIZE=size, PAGE=page_size, ROWS=_DECODE_ROWS, TILE=32 if size > 128 else 64, SEARCH=False,
-            SPLIT=split, num_warps=4, num_stages=2)
+            q,
+            key_cache,
+            value_cache,
+            cu_seqlens_q,
+            seqused_k,
+            block_table,
+            out,
+            part_out,
+            part_lse,
+            scale_log2,
+            query_heads,
+            kv_heads,
+            max_pages,
+            seqs,
+            row_tiles,
+            0,
+            most_decode_rows,
+            split_keys,
+            splits,
+            HEADS=heads,
+            HEAD=head_size,
+            SIZE=size,
+            PAGE=page_size,
+            ROWS=_DECODE_ROWS,
+            TILE=32 if size > 128 else 64,
+            SEARCH=False,
+            SPLIT=split,
+            num_warps=4,
+            num_stages=2,
+        )
         if split:
             _join[(seqs, kv_heads, row_tiles * _DECODE_ROWS)](
-                part_out, part_lse, cu_seqlens_q, seqused_k, out, query_heads, kv_heads, row_tiles, most_decode_rows,
-                split_keys, splits, HEADS=heads, HEAD=head_size, SIZE=size, ROWS=_DECODE_ROWS,
-                SPLITS=triton.next_power_of_2(splits), num_warps=2)
+                part_out,
+                part_lse,
+                cu_seqlens_q,
+                seqused_k,
+                out,
+                query_heads,
+                kv_heads,
+                row_tiles,
+                most_decode_rows,
+                split_keys,
+                splits,
+                HEADS=heads,
+                HEAD=head_size,
+                SIZE=size,
+                ROWS=_DECODE_ROWS,
+                SPLITS=triton.next_power_of_2(splits),
+                num_warps=2,
+            )

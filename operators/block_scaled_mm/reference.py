@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fp8 matrix product with block scales: what a correct kernel computes, and inputs that show a wrong one.
+"""fp8 matrix product with block scales: what a correct kernel computes, and inputs that show a
+wrong one.
 
 a [m, k] has one scale a row and group of k, b [n, k] one a group of n and group of k.
-c[i, j] = sum over groups g of (sum over k in g of a[i, k] b[j, k]) * a_scales[i, g] * b_scales[j // group, g],
-float32 throughout and in the output. fp8 travels as uint8 codes.
+c[i, j] = sum over groups g of (sum over k in g of a[i, k] b[j, k]) * a_scales[i, g] * b_scales[j //
+group, g], float32 throughout and in the output. fp8 travels as uint8 codes.
 """
 
 import torch
@@ -32,7 +33,8 @@ def _values(rows, columns, regime, gen, device):
 def _quantise(z, row_group, group, faint, gen):
     """Codes of z and scales that use the whole range of fp8, times a spread of magnitudes.
 
-    With `faint`, the first group of k and a quarter of the others use the bottom of the range instead.
+    With `faint`, the first group of k and a quarter of the others use the bottom of the range
+    instead.
     """
     rows, columns = z.shape
     tall, wide = _groups(rows, row_group), _groups(columns, group)
@@ -53,8 +55,8 @@ def _quantise(z, row_group, group, faint, gen):
 def inputs(shape, seed, regime, device):
     """a, b (uint8 codes of f8_e4m3fn) and their float32 scales, quantised as a serving engine does.
 
-    typical     normal values; scales of neighbouring groups differ by half an order of magnitude, so
-                that ignoring or transposing them shows
+    typical     normal values; scales of neighbouring groups differ by half an order of magnitude,
+                so that ignoring or transposing them shows
     heavy_tail  outliers set the scales, and some groups use only the bottom of the range: subnormal
                 codes show
     offset      values around a mean, so sums grow with k: accumulation in few bits shows
@@ -71,7 +73,9 @@ def inputs(shape, seed, regime, device):
         z = _values(rows.stop - rows.start, k, regime, gen, device)
         a[rows], a_scales[rows] = _quantise(z, 1, group, regime == "heavy_tail", gen)
     b = torch.empty((n, k), dtype=torch.uint8, device=device)
-    b_scales = torch.empty((_groups(n, group), _groups(k, group)), dtype=torch.float32, device=device)
+    b_scales = torch.empty(
+        (_groups(n, group), _groups(k, group)), dtype=torch.float32, device=device
+    )
     step = max(1, _CHUNK // k // group) * group
     for row in range(0, n, step):
         rows = slice(row, min(n, row + step))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RMS normalisation over the last dimension: what a correct kernel computes, and inputs that show a wrong one.
+"""RMS normalisation over the last dimension: what a correct kernel computes, and inputs that show a
+wrong one.
 
-out = x * rsqrt(mean(x^2) + eps) * weight, in float32 on the upcast inputs, rounded once to bfloat16.
+out = x * rsqrt(mean(x^2) + eps) * weight, in float32 on the upcast inputs, rounded once to
+bfloat16.
 """
 
 import torch

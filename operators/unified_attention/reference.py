@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Causal attention over a paged cache: what a correct kernel computes, and inputs that show a wrong one.
+"""Causal attention over a paged cache: what a correct kernel computes, and inputs that show a wrong
+one.
 
-Sequence s has q_len queries, the last of its kv_len tokens. Query i sees keys 0 .. kv_len - q_len + i
-(causal, aligned at the bottom right), so one contract covers prefill (q_len = kv_len), chunked prefill
-and decode (q_len = 1). Key j of s lies in page block_table[s, j // page_size] at slot j % page_size.
-Query head h reads cache head h // (query_heads // kv_heads).
+Sequence s has q_len queries, the last of its kv_len tokens. Query i sees keys 0 .. kv_len - q_len +
+i (causal, aligned at the bottom right), so one contract covers prefill (q_len = kv_len), chunked
+prefill and decode (q_len = 1). Key j of s lies in page block_table[s, j // page_size] at slot j %
+page_size. Query head h reads cache head h // (query_heads // kv_heads).
 out = softmax(q k^T / sqrt(head_size)) v, in float32 on the upcast inputs, rounded once to bfloat16.
 """
 
@@ -38,21 +39,26 @@ def _page_table(shape, gen, device):
 
 
 def _poison(cache, table, spare, shape, scale, gen):
-    """Large, finite garbage where no sequence has a token: spare pages and the ends of last pages."""
+    """Large, finite garbage where no sequence has a token: spare pages and the ends of last
+    pages."""
     page_size = int(shape["page_size"])
-    cache[spare] = (torch.randn(cache[spare].shape, generator=gen, device=cache.device) * scale).to(cache.dtype)
+    cache[spare] = (torch.randn(cache[spare].shape, generator=gen, device=cache.device) * scale).to(
+        cache.dtype
+    )
     lens = torch.tensor(list(shape["kv_lens"]), device=cache.device)
     last = table.to(torch.int64).gather(1, ((lens - 1) // page_size)[:, None])[:, 0]
     slot = torch.arange(page_size, device=cache.device)
     row, column = torch.nonzero(slot > ((lens - 1) % page_size)[:, None], as_tuple=True)
     if len(row):
-        garbage = torch.randn((len(row),) + cache.shape[2:], generator=gen, device=cache.device) * scale
+        garbage = (
+            torch.randn((len(row),) + cache.shape[2:], generator=gen, device=cache.device) * scale
+        )
         cache[last[row], column] = garbage.to(cache.dtype)
 
 
 def inputs(shape, seed, regime, device):
-    """q [total_q, query_heads, head_size]; key_cache, value_cache [num_pages, page_size, kv_heads, head_size];
-    cu_seqlens_q [seqs + 1], seqused_k [seqs], block_table [seqs, max_pages] (i32).
+    """q [total_q, query_heads, head_size]; key_cache, value_cache [num_pages, page_size, kv_heads,
+    head_size]; cu_seqlens_q [seqs + 1], seqused_k [seqs], block_table [seqs, max_pages] (i32).
 
     typical     scores of standard deviation 2.5: at any length a few keys carry the result, so a
                 wrong mask, page or sample shows
@@ -64,7 +70,11 @@ def inputs(shape, seed, regime, device):
         raise ValueError("unknown regime %r; have %s" % (regime, ", ".join(_REGIMES)))
     gen = torch.Generator(device=device).manual_seed(seed * 3 + _REGIMES.index(regime))
     head_size, kv_heads = int(shape["head_size"]), int(shape["kv_heads"])
-    q = torch.empty((int(shape["total_q"]), int(shape["query_heads"]), head_size), dtype=torch.bfloat16, device=device)
+    q = torch.empty(
+        (int(shape["total_q"]), int(shape["query_heads"]), head_size),
+        dtype=torch.bfloat16,
+        device=device,
+    )
     cache_shape = (int(shape["num_pages"]), int(shape["page_size"]), kv_heads, head_size)
     key_cache = torch.empty(cache_shape, dtype=torch.bfloat16, device=device)
     value_cache = torch.empty(cache_shape, dtype=torch.bfloat16, device=device)
@@ -77,7 +87,8 @@ def inputs(shape, seed, regime, device):
         loud = torch.rand(cache_shape[:3], generator=gen, device=device) < 1.0 / 128
         value_cache.mul_(1.0 + 9.0 * loud.to(torch.bfloat16)[..., None])
     elif regime == "offset":
-        # Queries and keys share a direction, as trained heads do: every score moves up by about 100.
+        # Queries and keys share a direction, as trained heads do: every score moves up by about
+        # 100.
         signs = torch.randint(2, (kv_heads, head_size), generator=gen, device=device) * 2.0 - 1.0
         key_cache.add_((signs * (40.0 / head_size**0.5)).to(torch.bfloat16))
         q.add_((2.5 * signs).repeat_interleave(q.shape[1] // kv_heads, dim=0).to(torch.bfloat16))
@@ -99,7 +110,8 @@ def inputs(shape, seed, regime, device):
 
 
 def _attend(q, k, v, first_visible):
-    """q [b, h, g, i, d], k and v [b, h, j, d], float32; query i sees keys 0 .. first_visible + i."""
+    """q [b, h, g, i, d], k and v [b, h, j, d], float32; query i sees keys 0 .. first_visible +
+    i."""
     b, h, g, i, d = q.shape
     seen = min(k.shape[2], first_visible + i)
     k, v = k[:, :, :seen].reshape(b * h, seen, d), v[:, :, :seen].reshape(b * h, seen, d)
@@ -125,7 +137,9 @@ def reference(shape, q, key_cache, value_cache, cu_seqlens_q, seqused_k, block_t
     for (q_len, kv_len), seqs in alike.items():
         pages = -(-kv_len // page_size)
         per_query = query_heads * kv_len
-        batch = max(1, min(len(seqs), _CHUNK // max(per_query * q_len, kv_heads * kv_len * head_size)))
+        batch = max(
+            1, min(len(seqs), _CHUNK // max(per_query * q_len, kv_heads * kv_len * head_size))
+        )
         step = max(1, min(q_len, _CHUNK // (per_query * batch)))
         for at in range(0, len(seqs), batch):
             chosen = torch.tensor(seqs[at : at + batch], device=q.device)
@@ -136,7 +150,9 @@ def reference(shape, q, key_cache, value_cache, cu_seqlens_q, seqused_k, block_t
                 for cache in (key_cache, value_cache)
             )
             for begin in range(0, q_len, step):
-                rows = first[:, None] + torch.arange(begin, min(q_len, begin + step), device=q.device)
+                rows = first[:, None] + torch.arange(
+                    begin, min(q_len, begin + step), device=q.device
+                )
                 part = q[rows].to(torch.float32).unflatten(2, (kv_heads, query_heads // kv_heads))
                 got = _attend(part.permute(0, 2, 3, 1, 4), k, v, kv_len - q_len + begin)
                 out[rows] = got.permute(0, 3, 1, 2, 4).flatten(2, 3).to(torch.bfloat16)

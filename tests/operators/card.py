@@ -33,12 +33,19 @@ def load_module(name, path):
 
 def evaluate(text, names):
     """A card's expression over axes, derived values and attributes."""
-    functions = {"ceil_div": lambda a, b: -(-int(a) // int(b)), "min": min, "max": max, "log2": math.log2}
+    functions = {
+        "ceil_div": lambda a, b: -(-int(a) // int(b)),
+        "min": min,
+        "max": max,
+        "log2": math.log2,
+    }
     return eval(text, {"__builtins__": {}}, {**functions, **names})
 
 
 def expand(value):
-    return [v for v, count in value["rle"] for _ in range(count)] if isinstance(value, dict) else value
+    return (
+        [v for v, count in value["rle"] for _ in range(count)] if isinstance(value, dict) else value
+    )
 
 
 class Operator:
@@ -65,7 +72,9 @@ class Operator:
                 continue
             first = names[rule["over"]]
             second = names[rule.get("with", rule["over"])]
-            values = [evaluate(rule["of"], {**names, "L": a, "M": b}) for a, b in zip(first, second)]
+            values = [
+                evaluate(rule["of"], {**names, "L": a, "M": b}) for a, b in zip(first, second)
+            ]
             names[name] = int(max(values) if rule.get("take") == "max" else sum(values))
         return {**names, **self.card["attributes"]}
 
@@ -78,7 +87,8 @@ class Operator:
         return axes + list(self.card["derived"])
 
     def compare(self, got, want):
-        """(worst element, L2 error), each relative to its bound: above 1 is refused; and the L2 error itself."""
+        """(worst element, L2 error), each relative to its bound: above 1 is refused; and the L2
+        error itself."""
         worst, relative, error = 0.0, 0.0, 0.0
         for name, bound in self.card["tolerance"].items():
             g, w = got[name], want[name]

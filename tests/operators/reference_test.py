@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators' references against independent NumPy in float64, and against what their cards promise.
+"""The operators' references against independent NumPy in float64, and against what their cards
+promise.
 
 Run with PyTorch >= 1.13 on a CPU:  python3 tests/operators/reference_test.py
 """
@@ -20,8 +21,14 @@ from roofmark_ref import fp8  # noqa: E402
 
 torch.set_num_threads(1)  # the tensors are small; threads that wait on shared cores cost more
 
-DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32, "f8_e4m3fn": torch.uint8}
-# Peaks of the released hardware files and the engines they charge: what the released SOL times were made of.
+DTYPES = {
+    "bf16": torch.bfloat16,
+    "f32": torch.float32,
+    "i32": torch.int32,
+    "f8_e4m3fn": torch.uint8,
+}
+# Peaks of the released hardware files and the engines they charge: what the released SOL times were
+# made of.
 RELEASED = {
     "H20": {"bf16": 148e12, "fp8_e4m3": 296e12, "hbm": 4.0e12},
     "XPU-A": {"bf16": 232.65e12, "fp8_e4m3": 465.3e12, "hbm": 5.3e12},
@@ -37,7 +44,9 @@ def e4m3fn(code):
     sign, exponent, mantissa = -1.0 if code & 0x80 else 1.0, code >> 3 & 15, code & 7
     if exponent == 15 and mantissa == 7:
         return math.nan
-    return sign * (mantissa / 8 * 2.0**-6 if exponent == 0 else (1 + mantissa / 8) * 2.0 ** (exponent - 7))
+    return sign * (
+        mantissa / 8 * 2.0**-6 if exponent == 0 else (1 + mantissa / 8) * 2.0 ** (exponent - 7)
+    )
 
 
 def numpy_rms_norm(shape, x, weight):
@@ -47,7 +56,7 @@ def numpy_rms_norm(shape, x, weight):
 
 
 def numpy_silu_and_mul(shape, x):
-    gate, value = wide(x)[:, : shape["width"]], wide(x)[:, shape["width"]:]
+    gate, value = wide(x)[:, : shape["width"]], wide(x)[:, shape["width"] :]
     return {"out": gate / (1 + numpy.exp(-gate)) * value}
 
 
@@ -66,7 +75,9 @@ def numpy_unified_attention(shape, q, key_cache, value_cache, cu_seqlens_q, sequ
     group = shape["query_heads"] // shape["kv_heads"]
     out = numpy.zeros_like(q)
     for s, kv_len in enumerate(lens):
-        places = [(table[s][j // shape["page_size"]], j % shape["page_size"]) for j in range(kv_len)]
+        places = [
+            (table[s][j // shape["page_size"]], j % shape["page_size"]) for j in range(kv_len)
+        ]
         k = numpy.stack([key_cache[place] for place in places])
         v = numpy.stack([value_cache[place] for place in places])
         for row in range(starts[s], starts[s + 1]):
@@ -93,9 +104,15 @@ class Reference(unittest.TestCase):
                     unit = 2.0**-8 if tensor.dtype == torch.bfloat16 else 2.0**-20
                     size = math.sqrt(float((want[output] ** 2).mean()))
                     difference = numpy.abs(tensor.double().numpy() - want[output])
-                    bound = 1.01 * unit * numpy.abs(want[output]) + 2e-4 * size * (unit > 2.0**-10) + 1e-5 * size
+                    bound = (
+                        1.01 * unit * numpy.abs(want[output])
+                        + 2e-4 * size * (unit > 2.0**-10)
+                        + 1e-5 * size
+                    )
                     with self.subTest(operator=name, shape=shape_id, regime=regime):
-                        self.assertTrue(bool((difference <= bound).all()), float((difference / bound).max()))
+                        self.assertTrue(
+                            bool((difference <= bound).all()), float((difference / bound).max())
+                        )
 
     def test_rms_norm_agrees_with_numpy(self):
         self.check_against_numpy("rms_norm", numpy_rms_norm)
@@ -115,26 +132,36 @@ class Reference(unittest.TestCase):
         x = operator.module.inputs(shape, 5, "typical", "cpu")["x"]
         gate, value = x.float().chunk(2, dim=-1)
         got = operator.module.reference(shape, x)["out"]
-        torch.testing.assert_close(got, (F.silu(gate) * value).to(torch.bfloat16), rtol=2.0**-7, atol=1e-6)
+        torch.testing.assert_close(
+            got, (F.silu(gate) * value).to(torch.bfloat16), rtol=2.0**-7, atol=1e-6
+        )
 
     @unittest.skipUnless(hasattr(F, "rms_norm"), "this PyTorch has no rms_norm")
     def test_rms_norm_agrees_with_torch(self):
         operator = Operator("rms_norm")
         shape = operator.resolve("s-prefill")
         given = operator.module.inputs(shape, 5, "typical", "cpu")
-        want = F.rms_norm(given["x"].float(), (shape["hidden"],), given["weight"].float(), shape["eps"])
+        want = F.rms_norm(
+            given["x"].float(), (shape["hidden"],), given["weight"].float(), shape["eps"]
+        )
         got = operator.module.reference(shape, **given)["out"]
         torch.testing.assert_close(got, want.to(torch.bfloat16), rtol=2.0**-7, atol=1e-6)
 
-    @unittest.skipUnless(hasattr(F, "scaled_dot_product_attention"), "this PyTorch has no attention")
+    @unittest.skipUnless(
+        hasattr(F, "scaled_dot_product_attention"), "this PyTorch has no attention"
+    )
     def test_unified_attention_agrees_with_torch(self):
         operator = Operator("unified_attention")
         shape = operator.resolve("s-prefill")
         given = operator.module.inputs(shape, 5, "typical", "cpu")
         pages = given["block_table"][0].long()
-        k, v = (given[c][pages].flatten(0, 1)[: shape["max_kv"]].float().transpose(0, 1)
-                for c in ("key_cache", "value_cache"))
-        want = F.scaled_dot_product_attention(given["q"].float().transpose(0, 1), k, v, is_causal=True)
+        k, v = (
+            given[c][pages].flatten(0, 1)[: shape["max_kv"]].float().transpose(0, 1)
+            for c in ("key_cache", "value_cache")
+        )
+        want = F.scaled_dot_product_attention(
+            given["q"].float().transpose(0, 1), k, v, is_causal=True
+        )
         got = operator.module.reference(shape, **given)["out"]
         torch.testing.assert_close(got.float(), want.transpose(0, 1), rtol=2.0**-7, atol=1e-4)
 
@@ -151,11 +178,18 @@ class Inputs(unittest.TestCase):
             for regime in REGIMES:
                 given = operator.module.inputs(shape, 1, regime, "cpu")
                 got = operator.module.reference(shape, **given)
-                for tensors, card in ((given, operator.card["inputs"]), (got, operator.card["outputs"])):
+                for tensors, card in (
+                    (given, operator.card["inputs"]),
+                    (got, operator.card["outputs"]),
+                ):
                     self.assertEqual(list(tensors), [tensor["name"] for tensor in card])
                     for tensor in card:
-                        with self.subTest(operator=operator.name, shape=shape_id, tensor=tensor["name"]):
-                            self.assertEqual(list(tensors[tensor["name"]].shape), operator.sizes(tensor, shape))
+                        with self.subTest(
+                            operator=operator.name, shape=shape_id, tensor=tensor["name"]
+                        ):
+                            self.assertEqual(
+                                list(tensors[tensor["name"]].shape), operator.sizes(tensor, shape)
+                            )
                             self.assertEqual(tensors[tensor["name"]].dtype, DTYPES[tensor["dtype"]])
                             self.assertTrue(tensors[tensor["name"]].is_contiguous())
 
@@ -167,9 +201,13 @@ class Inputs(unittest.TestCase):
                 again = operator.module.inputs(shape, 77, "typical", "cpu")
                 for tensor in first:
                     self.assertTrue(torch.equal(first[tensor], again[tensor]))
-                for other in (operator.module.inputs(shape, 78, "typical", "cpu"),
-                              operator.module.inputs(shape, 77, "offset", "cpu")):
-                    self.assertFalse(all(torch.equal(first[tensor], other[tensor]) for tensor in first))
+                for other in (
+                    operator.module.inputs(shape, 78, "typical", "cpu"),
+                    operator.module.inputs(shape, 77, "offset", "cpu"),
+                ):
+                    self.assertFalse(
+                        all(torch.equal(first[tensor], other[tensor]) for tensor in first)
+                    )
 
     def test_large_seeds_are_taken(self):
         for operator, shape, _ in self.each_small():
@@ -203,7 +241,9 @@ class Inputs(unittest.TestCase):
             self.assertEqual(len(set(used)), len(used))
             self.assertFalse(set(used) & set(unused))
             self.assertTrue(all(0 <= page < shape["num_pages"] for page in used + unused))
-            self.assertTrue(all(bool(torch.isfinite(given[c]).all()) for c in ("key_cache", "value_cache")))
+            self.assertTrue(
+                all(bool(torch.isfinite(given[c]).all()) for c in ("key_cache", "value_cache"))
+            )
             self.assertGreater(float(given["value_cache"][unused[0]].float().abs().max()), 50.0)
             again = operator.module.inputs(shape, 4, "typical", "cpu")["block_table"]
             self.assertFalse(torch.equal(table, again))
@@ -214,9 +254,15 @@ class Fp8(unittest.TestCase):
         got = fp8.decode(torch.arange(256, dtype=torch.uint8))
         for code in range(256):
             want = e4m3fn(code)
-            self.assertTrue(float(got[code]) == want or math.isnan(want) and math.isnan(float(got[code])), code)
-        self.assertEqual(float(fp8.decode(torch.tensor([0x7F], dtype=torch.uint8), "f8_e4m3fnuz")), 240.0)
-        self.assertTrue(math.isnan(float(fp8.decode(torch.tensor([0x80], dtype=torch.uint8), "f8_e4m3fnuz"))))
+            self.assertTrue(
+                float(got[code]) == want or math.isnan(want) and math.isnan(float(got[code])), code
+            )
+        self.assertEqual(
+            float(fp8.decode(torch.tensor([0x7F], dtype=torch.uint8), "f8_e4m3fnuz")), 240.0
+        )
+        self.assertTrue(
+            math.isnan(float(fp8.decode(torch.tensor([0x80], dtype=torch.uint8), "f8_e4m3fnuz")))
+        )
 
     def test_every_code_survives_a_round_trip(self):
         codes = torch.arange(256, dtype=torch.uint8)
@@ -236,7 +282,11 @@ class Fp8(unittest.TestCase):
             got = fp8.encode(values.float(), dtype)
             distance = (values.float().double()[:, None] - grid).abs()
             nearest = distance.amin(1)
-            self.assertTrue(torch.equal((fp8.decode(got, dtype).double() - values.float().double()).abs(), nearest))
+            self.assertTrue(
+                torch.equal(
+                    (fp8.decode(got, dtype).double() - values.float().double()).abs(), nearest
+                )
+            )
             ties = (distance == nearest[:, None]).sum(1) > 1
             self.assertGreaterEqual(int(ties.sum()), len(grid) - 1)
             self.assertTrue(bool((got[ties] % 2 == 0).all()))
@@ -244,7 +294,9 @@ class Fp8(unittest.TestCase):
     def test_encoding_saturates_and_keeps_signs_and_nan(self):
         values = torch.tensor([1e9, -1e9, float("inf"), 0.0, -0.0, float("nan")])
         self.assertEqual(fp8.encode(values).tolist(), [0x7E, 0xFE, 0x7E, 0x00, 0x80, 0x7F])
-        self.assertEqual(fp8.encode(values, "f8_e4m3fnuz").tolist(), [0x7F, 0xFF, 0x7F, 0x00, 0x00, 0x80])
+        self.assertEqual(
+            fp8.encode(values, "f8_e4m3fnuz").tolist(), [0x7F, 0xFF, 0x7F, 0x00, 0x00, 0x80]
+        )
 
     @unittest.skipUnless(hasattr(torch, "float8_e4m3fn"), "this PyTorch has no fp8")
     def test_decoding_agrees_with_torch(self):
@@ -260,7 +312,10 @@ class Cards(unittest.TestCase):
             operator = Operator(name)
             for shape_id in operator.tier("published"):
                 names, released = operator.resolve(shape_id), operator.shapes[shape_id]["published"]
-                work = {dtype: evaluate(text, names) for dtype, text in operator.card["published"]["work"].items()}
+                work = {
+                    dtype: evaluate(text, names)
+                    for dtype, text in operator.card["published"]["work"].items()
+                }
                 read = evaluate(operator.card["traffic"]["read"], names)
                 write = evaluate(operator.card["traffic"]["write"], names)
                 with self.subTest(operator=name, shape=shape_id):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The block-scaled fp8 product computed in ways that a checker must accept, and in ways that it must refuse."""
+"""The block-scaled fp8 product computed in ways that a checker must accept, and in ways that it
+must refuse."""
 
 import torch
 
@@ -49,9 +50,13 @@ def _split_in_three(shape, a, b, a_scales, b_scales):
 
 
 def _few_bits_within_a_group(shape, a, b, a_scales, b_scales):
-    # Hopper's fp8 units keep about 13 bits below the largest product until a sum is promoted, once a group.
+    # Hopper's fp8 units keep about 13 bits below the largest product until a sum is promoted, once
+    # a group.
     parts = _parts(shape, a, b, torch.float32)
-    tops = [torch.stack([piece.abs().amax(1) for piece in fp8.decode(codes).split(shape["group"], 1)]) for codes in (a, b)]
+    tops = [
+        torch.stack([piece.abs().amax(1) for piece in fp8.decode(codes).split(shape["group"], 1)])
+        for codes in (a, b)
+    ]
     quantum = (tops[0][:, :, None] * tops[1][:, None, :]).clamp(min=1e-9) * 2.0**-13
     return _c(((parts / quantum).trunc() * quantum * _scales(shape, a_scales, b_scales)).sum(0))
 
@@ -69,9 +74,13 @@ HONEST = {
     "group by group": _group_by_group,
     "k split in three": _split_in_three,
     "few bits within a group": _few_bits_within_a_group,
-    "rounded to bf16 at the end": lambda shape, **t: _c(_in_float64(shape, **t)["c"].to(torch.bfloat16)),
+    "rounded to bf16 at the end": lambda shape, **t: _c(
+        _in_float64(shape, **t)["c"].to(torch.bfloat16)
+    ),
     "dequantised to bf16": lambda shape, **t: _c(_dequantised_to_bf16(shape, **t)),
-    "dequantised to bf16, result too": lambda shape, **t: _c(_dequantised_to_bf16(shape, **t).to(torch.bfloat16)),
+    "dequantised to bf16, result too": lambda shape, **t: _c(
+        _dequantised_to_bf16(shape, **t).to(torch.bfloat16)
+    ),
 }
 
 
@@ -106,7 +115,7 @@ def _first_of_all_groups(shape, scales):
 
 def _without_last_group(shape, codes):
     short = codes.clone()
-    short[:, (shape["k"] - 1) // shape["group"] * shape["group"]:] = 0
+    short[:, (shape["k"] - 1) // shape["group"] * shape["group"] :] = 0
     return short if shape["k"] > shape["group"] else None
 
 
@@ -119,7 +128,8 @@ def _first_half_doubled(shape, a, b, a_scales, b_scales):
 
 
 def _summed_in_bf16(shape, a, b, a_scales, b_scales):
-    """The running sum kept in bf16, a step of 32 of k (one matrix instruction) at a time; long k only."""
+    """The running sum kept in bf16, a step of 32 of k (one matrix instruction) at a time; long k
+    only."""
     if shape["k"] < 4096:
         return None
     columns = torch.arange(shape["k"]) // shape["group"]
@@ -145,7 +155,8 @@ def _last_row_missing(shape, **tensors):
 
 
 def _as_other_format(shape, codes):
-    # Read as fnuz every value halves; and 0x80, minus zero, turns into NaN, which this keeps at zero.
+    # Read as fnuz every value halves; and 0x80, minus zero, turns into NaN, which this keeps at
+    # zero.
     return fp8.encode(torch.nan_to_num(fp8.decode(codes, "f8_e4m3fnuz")))
 
 
@@ -161,7 +172,10 @@ WRONG = {
     "scales of b transposed": (_changed(b_scales=_transposed), _ALL),
     "scales of a one group off": (_changed(a_scales=_shifted), _ALL),
     "scales of b one band off": (_changed(b_scales=_next_band), _ALL),
-    "scales of the first group for all": (_changed(a_scales=_first_of_all_groups), ("typical", "heavy_tail")),
+    "scales of the first group for all": (
+        _changed(a_scales=_first_of_all_groups),
+        ("typical", "heavy_tail"),
+    ),
     "last group missing": (_changed(a=_without_last_group), ("typical", "heavy_tail")),
     "first half of k, doubled": (_first_half_doubled, _ALL),
     "summed in bf16": (_summed_in_bf16, ("typical", "offset")),

@@ -20,7 +20,9 @@ def _out(tensor):
 
 def _in_float64(shape, x, weight):
     wide = x.double()
-    return _out(wide / torch.sqrt(wide.pow(2).mean(-1, keepdim=True) + shape["eps"]) * weight.double())
+    return _out(
+        wide / torch.sqrt(wide.pow(2).mean(-1, keepdim=True) + shape["eps"]) * weight.double()
+    )
 
 
 def _rounded_before_weight(shape, x, weight):
@@ -61,7 +63,7 @@ def _sampled(shape, x, weight, columns):
 
 def _wrong_tail(shape, x, weight):
     out = _in_float64(shape, x, weight)["out"]
-    out[:, -(shape["hidden"] % 8 or 8):] = 0
+    out[:, -(shape["hidden"] % 8 or 8) :] = 0
     return {"out": out}
 
 
@@ -94,7 +96,10 @@ def _l2(shape, x, weight):
 # Name: (how, regimes in which each shape must be refused).
 WRONG = {
     "zeros": (lambda shape, x, weight: _out(x * 0), ("typical", "heavy_tail", "offset")),
-    "a constant": (lambda shape, x, weight: _out(torch.ones_like(x)), ("typical", "heavy_tail", "offset")),
+    "a constant": (
+        lambda shape, x, weight: _out(torch.ones_like(x)),
+        ("typical", "heavy_tail", "offset"),
+    ),
     "a copy": (lambda shape, x, weight: _out(x.clone()), ("typical", "heavy_tail", "offset")),
     "weight dropped": (
         lambda shape, x, weight: _out(x.float() * _inverse_rms(x.float(), shape["eps"])),
@@ -108,7 +113,10 @@ WRONG = {
         lambda shape, x, weight: _in_float64(shape, x, weight.double() + 1),
         ("typical", "heavy_tail", "offset"),
     ),
-    "rms of one": (lambda shape, x, weight: _out(x.float() * weight.float()), ("typical", "heavy_tail", "offset")),
+    "rms of one": (
+        lambda shape, x, weight: _out(x.float() * weight.float()),
+        ("typical", "heavy_tail", "offset"),
+    ),
     "rms of the first half": (
         lambda shape, x, weight: _sampled(shape, x, weight, slice(0, shape["hidden"] // 2)),
         ("typical", "heavy_tail"),
@@ -118,8 +126,11 @@ WRONG = {
         ("heavy_tail",),
     ),
     "rms of one row for all": (
-        lambda shape, x, weight: None if len(x) == 1 else
-        _out(x.float() * _inverse_rms(x[:1].float(), shape["eps"]) * weight.float()),
+        lambda shape, x, weight: (
+            None
+            if len(x) == 1
+            else _out(x.float() * _inverse_rms(x[:1].float(), shape["eps"]) * weight.float())
+        ),
         ("typical", "heavy_tail"),
     ),
     "layer norm": (_layer_norm, ("offset",)),
@@ -127,13 +138,18 @@ WRONG = {
     "no eps": (lambda shape, x, weight: _in_float64({"eps": 0.0}, x, weight), ("offset",)),
     "eps added to the rms": (
         lambda shape, x, weight: _out(
-            x.double() / (x.double().pow(2).mean(-1, keepdim=True).sqrt() + shape["eps"]) * weight.double()),
+            x.double()
+            / (x.double().pow(2).mean(-1, keepdim=True).sqrt() + shape["eps"])
+            * weight.double()
+        ),
         ("offset",),
     ),
     "wrong tail": (_wrong_tail, ("typical", "heavy_tail", "offset")),
     "last row missing": (_last_row_missing, ("typical", "heavy_tail", "offset")),
     "summed in bf16": (
-        lambda shape, x, weight: _summed_in_bf16(shape, x, weight) if shape["hidden"] >= 1000 else None,
+        lambda shape, x, weight: (
+            _summed_in_bf16(shape, x, weight) if shape["hidden"] >= 1000 else None
+        ),
         ("typical", "offset"),
     ),
 }

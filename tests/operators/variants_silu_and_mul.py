@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SiLU-and-multiply computed in ways that a checker must accept, and in ways that it must refuse."""
+"""SiLU-and-multiply computed in ways that a checker must accept, and in ways that it must
+refuse."""
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +10,7 @@ _ALL = ("typical", "heavy_tail", "offset")
 
 
 def _halves(shape, x):
-    return x[:, : shape["width"]], x[:, shape["width"]:]
+    return x[:, : shape["width"]], x[:, shape["width"] :]
 
 
 def _out(tensor):
@@ -32,7 +33,11 @@ def _gate_rounded(shape, x):
     return _out(F.silu(gate.float()).to(torch.bfloat16) * value)
 
 
-HONEST = {"float64": _in_float64, "by tanh": _by_tanh, "gate rounded before the product": _gate_rounded}
+HONEST = {
+    "float64": _in_float64,
+    "by tanh": _by_tanh,
+    "gate rounded before the product": _gate_rounded,
+}
 
 
 def _with(activation):
@@ -49,7 +54,7 @@ def _interleaved(shape, x):
 
 def _wrong_tail(shape, x):
     out = _in_float64(shape, x)["out"]
-    out[:, -(shape["width"] % 8 or 8):] = 0
+    out[:, -(shape["width"] % 8 or 8) :] = 0
     return {"out": out}
 
 
@@ -69,7 +74,10 @@ WRONG = {
     "a constant": (lambda shape, x: _out(torch.full((x.shape[0], shape["width"]), 0.1)), _ALL),
     "a copy of the gate": (lambda shape, x: _out(_halves(shape, x)[0].clone()), _ALL),
     "value dropped": (lambda shape, x: _out(F.silu(_halves(shape, x)[0].float())), _ALL),
-    "halves swapped": (lambda shape, x: _out(F.silu(_halves(shape, x)[1].float()) * _halves(shape, x)[0].float()), _ALL),
+    "halves swapped": (
+        lambda shape, x: _out(F.silu(_halves(shape, x)[1].float()) * _halves(shape, x)[0].float()),
+        _ALL,
+    ),
     "halves interleaved": (_interleaved, _ALL),
     "relu": (_with(F.relu), _ALL),
     "gelu": (_with(F.gelu), _ALL),
@@ -77,7 +85,10 @@ WRONG = {
     "no activation": (_with(lambda gate: gate), _ALL),
     "quick gelu": (_with(lambda gate: gate * torch.sigmoid(1.702 * gate)), _ALL),
     "hard silu": (_with(F.hardswish), _ALL),
-    "exponential that overflows": (_with(lambda gate: gate * (torch.exp(gate) / (1 + torch.exp(gate)))), ("heavy_tail",)),
+    "exponential that overflows": (
+        _with(lambda gate: gate * (torch.exp(gate) / (1 + torch.exp(gate)))),
+        ("heavy_tail",),
+    ),
     "wrong tail": (_wrong_tail, _ALL),
     "last row missing": (_last_row_missing, _ALL),
     "value of the row above": (_value_of_the_row_above, _ALL),

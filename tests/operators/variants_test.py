@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each operator's tolerance stands between two families: every honest way of computing it passes, every wrong one fails.
+"""Each operator's tolerance stands between two families: every honest way of computing it passes,
+every wrong one fails.
 
 Run with PyTorch >= 1.13 on a CPU:  python3 tests/operators/variants_test.py
 """
@@ -17,7 +18,8 @@ from card import OPERATORS, REGIMES, Operator  # noqa: E402
 
 torch.set_num_threads(1)  # the tensors are small; threads that wait on shared cores cost more
 
-# In units of the bound. Between them lies the gap that keeps a tolerance from being tuned to its tests.
+# In units of the bound. Between them lies the gap that keeps a tolerance from being tuned to its
+# tests.
 HONEST_AT_MOST = 0.8
 WRONG_AT_LEAST = 1.5
 SEEDS = (1, 2)
@@ -77,7 +79,9 @@ class Variants(unittest.TestCase):
                 shape = operator.resolve(shape_id)
                 for regime in REGIMES:
                     answers = [
-                        operator.module.reference(shape, **operator.module.inputs(shape, seed, regime, "cpu"))
+                        operator.module.reference(
+                            shape, **operator.module.inputs(shape, seed, regime, "cpu")
+                        )
                         for seed in (11, 12)
                     ]
                     worst, error, _ = operator.compare(answers[0], answers[1])
@@ -87,7 +91,9 @@ class Variants(unittest.TestCase):
     def test_what_is_not_finite_is_refused(self):
         operator = Operator("rms_norm")
         shape = operator.resolve("s-decode")
-        expected = operator.module.reference(shape, **operator.module.inputs(shape, 3, "typical", "cpu"))
+        expected = operator.module.reference(
+            shape, **operator.module.inputs(shape, 3, "typical", "cpu")
+        )
         for value in (float("nan"), float("inf")):
             spoilt = {"out": expected["out"].clone()}
             spoilt["out"][0, 0] = value

@@ -7,8 +7,22 @@ from card import load_module  # noqa: F401  (puts roofmark_ref on the path)
 from roofmark_ref import fp8
 
 EXTRA_SHAPES = (
-    {"q_lens": [1, 1], "kv_lens": [4000, 2100], "query_heads": 4, "kv_heads": 2, "head_size": 128, "page_size": 16},
-    {"q_lens": [96], "kv_lens": [700], "query_heads": 2, "kv_heads": 1, "head_size": 64, "page_size": 16},
+    {
+        "q_lens": [1, 1],
+        "kv_lens": [4000, 2100],
+        "query_heads": 4,
+        "kv_heads": 2,
+        "head_size": 128,
+        "page_size": 16,
+    },
+    {
+        "q_lens": [96],
+        "kv_lens": [700],
+        "query_heads": 2,
+        "kv_heads": 1,
+        "head_size": 64,
+        "page_size": 16,
+    },
 )
 _ALL = ("typical", "heavy_tail", "offset")
 
@@ -80,15 +94,25 @@ def _output_in_bf16(scores, v):
     return out.float() / p.sum(-1, keepdim=True)
 
 
-def _attention(reduce=_exact, mask=lambda key, last: key <= last, scale=None, head_map=None, page_map=None,
-               keys=None, applies=lambda shape: True):
-    """Attention with parts replaced. `mask(key, last)` says which keys a query sees whose own key is `last`."""
+def _attention(
+    reduce=_exact,
+    mask=lambda key, last: key <= last,
+    scale=None,
+    head_map=None,
+    page_map=None,
+    keys=None,
+    applies=lambda shape: True,
+):
+    """Attention with parts replaced. `mask(key, last)` says which keys a query sees whose own key
+    is `last`."""
 
     def compute(shape, q, key_cache, value_cache, cu_seqlens_q, seqused_k, block_table):
         if not applies(shape):
             return None
         heads, kv_heads, head_size = shape["query_heads"], shape["kv_heads"], shape["head_size"]
-        source = head_map(heads, kv_heads) if head_map else torch.arange(heads) // (heads // kv_heads)
+        source = (
+            head_map(heads, kv_heads) if head_map else torch.arange(heads) // (heads // kv_heads)
+        )
         factor = scale(head_size) if scale else head_size**-0.5
         out = torch.zeros_like(q)
         for s, (q_len, kv_len) in enumerate(zip(shape["q_lens"], shape["kv_lens"])):
@@ -96,9 +120,11 @@ def _attention(reduce=_exact, mask=lambda key, last: key <= last, scale=None, he
             table = block_table[s].long()
             if page_map:
                 table = page_map(shape, s, table)
-            k, v = (cache[table].flatten(0, 1)[:kv_len][:, source].float().transpose(0, 1)
-                    for cache in (key_cache, value_cache))
-            scores = q[start:start + q_len].float().transpose(0, 1) @ k.transpose(1, 2) * factor
+            k, v = (
+                cache[table].flatten(0, 1)[:kv_len][:, source].float().transpose(0, 1)
+                for cache in (key_cache, value_cache)
+            )
+            scores = q[start : start + q_len].float().transpose(0, 1) @ k.transpose(1, 2) * factor
             last = kv_len - q_len + torch.arange(q_len)[:, None]
             visible = mask(torch.arange(kv_len), last)
             if keys:
@@ -106,7 +132,7 @@ def _attention(reduce=_exact, mask=lambda key, last: key <= last, scale=None, he
             got = reduce(scores.masked_fill(~visible, float("-inf")), v)
             if got is None:
                 return None
-            out[start:start + q_len] = got.transpose(0, 1).to(torch.bfloat16)
+            out[start : start + q_len] = got.transpose(0, 1).to(torch.bfloat16)
         return {"out": out}
 
     return compute
@@ -154,28 +180,59 @@ WRONG = {
     "a constant": (lambda shape, q, **_: {"out": torch.full_like(q, 0.5)}, _ALL),
     "a copy of q": (lambda shape, q, **_: {"out": q.clone()}, _ALL),
     "the mean of the values": (_attention(_uniform), _ALL),
-    "page table ignored": (_attention(page_map=lambda shape, s, table: torch.arange(len(table))), _ALL),
+    "page table ignored": (
+        _attention(page_map=lambda shape, s, table: torch.arange(len(table))),
+        _ALL,
+    ),
     "pages one off": (_attention(page_map=_one_page_off), _ALL),
     "not causal": (_attention(mask=lambda key, last: key >= 0, applies=_long_queries), _ALL),
     "aligned at the top left": (
-        _attention(mask=lambda key, last: key <= last - last[0], applies=_chunked), _ALL),
+        _attention(mask=lambda key, last: key <= last - last[0], applies=_chunked),
+        _ALL,
+    ),
     "own key hidden": (
-        _attention(mask=lambda key, last: (key < last) | (key == 0), applies=_long_queries), ("typical", "heavy_tail")),
+        _attention(mask=lambda key, last: (key < last) | (key == 0), applies=_long_queries),
+        ("typical", "heavy_tail"),
+    ),
     "one key too many": (
-        _attention(mask=lambda key, last: key <= last + 1, applies=_long_queries), ("typical", "heavy_tail")),
+        _attention(mask=lambda key, last: key <= last + 1, applies=_long_queries),
+        ("typical", "heavy_tail"),
+    ),
     "no scale": (_attention(scale=lambda head_size: 1.0), ("typical", "heavy_tail")),
     "scale of another head size": (
-        _attention(scale=lambda head_size: (2 * head_size) ** -0.5), ("typical", "heavy_tail")),
+        _attention(scale=lambda head_size: (2 * head_size) ** -0.5),
+        ("typical", "heavy_tail"),
+    ),
     "heads dealt in turn": (
-        _attention(head_map=lambda heads, kv_heads: torch.arange(heads) % kv_heads, applies=_grouped), _ALL),
+        _attention(
+            head_map=lambda heads, kv_heads: torch.arange(heads) % kv_heads, applies=_grouped
+        ),
+        _ALL,
+    ),
     "first cache head for all": (
-        _attention(head_map=lambda heads, kv_heads: torch.zeros(heads, dtype=torch.long), applies=_grouped), _ALL),
-    "first half of the keys": (_attention(keys=lambda key, kv_len: key < (kv_len + 1) // 2,
-                                          mask=lambda key, last: (key <= last) | (key == 0)), ("typical", "heavy_tail")),
-    "every other key": (_attention(keys=lambda key, kv_len: key % 2 == 0), ("typical", "heavy_tail")),
+        _attention(
+            head_map=lambda heads, kv_heads: torch.zeros(heads, dtype=torch.long), applies=_grouped
+        ),
+        _ALL,
+    ),
+    "first half of the keys": (
+        _attention(
+            keys=lambda key, kv_len: key < (kv_len + 1) // 2,
+            mask=lambda key, last: (key <= last) | (key == 0),
+        ),
+        ("typical", "heavy_tail"),
+    ),
+    "every other key": (
+        _attention(keys=lambda key, kv_len: key % 2 == 0),
+        ("typical", "heavy_tail"),
+    ),
     "last 32 keys": (
-        _attention(mask=lambda key, last: (key <= last) & (key > last - 32),
-                   applies=lambda shape: max(shape["kv_lens"]) >= 64), ("typical", "heavy_tail")),
+        _attention(
+            mask=lambda key, last: (key <= last) & (key > last - 32),
+            applies=lambda shape: max(shape["kv_lens"]) >= 64,
+        ),
+        ("typical", "heavy_tail"),
+    ),
     "no running maximum": (_attention(_no_maximum), ("offset",)),
     "scores in bf16": (_attention(_scores_in_bf16), ("offset",)),
     "probabilities in fp8": (_attention(_probabilities_in_fp8), ("typical", "heavy_tail")),

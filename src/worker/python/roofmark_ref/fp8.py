@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""8-bit floats carried as uint8 codes, exact on every PyTorch from 1.13 on, with or without an fp8 type.
+"""8-bit floats carried as uint8 codes, exact on every PyTorch from 1.13 on, with or without an fp8
+type.
 
 Formats (OCP 8-bit floating point specification 1.0 for e4m3fn; the "fnuz" variant is the one of
 gfx942's matrix units, described in arXiv 2206.02915):
   f8_e4m3fn    exponent bias 7, largest value 448, NaN = 0x7F and 0xFF, no infinity
   f8_e4m3fnuz  exponent bias 8, largest value 240, NaN = 0x80, no infinity, no negative zero
-Guarantees: decode() is exact; encode() rounds to nearest, ties to even, and saturates at the largest
-value; encode(decode(c)) == c for every code that is not NaN.
+Guarantees: decode() is exact; encode() rounds to nearest, ties to even, and saturates at the
+largest value; encode(decode(c)) == c for every code that is not NaN.
 """
 
 import torch
@@ -22,7 +23,11 @@ def _value(code, dtype):
         return float("nan")
     exponent, mantissa = (code >> 3) & 0xF, code & 7
     bias = _BIAS[dtype]
-    size = mantissa * 2.0 ** (-2 - bias) if exponent == 0 else (8 + mantissa) * 2.0 ** (exponent - bias - 3)
+    size = (
+        mantissa * 2.0 ** (-2 - bias)
+        if exponent == 0
+        else (8 + mantissa) * 2.0 ** (exponent - bias - 3)
+    )
     return -size if code & 0x80 else size
 
 

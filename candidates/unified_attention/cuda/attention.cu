@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Honest CUDA C++ attention over a paged cache for Hopper, on mma.sync. The queries of all heads that
-// share a cache head are rows of one tile (row r is token r / heads, head r % heads), so the cache is
-// read once for all of them. Two kernels:
+// Honest CUDA C++ attention over a paged cache for Hopper, on mma.sync. The queries of all heads
+// that share a cache head are rows of one tile (row r is token r / heads, head r % heads), so the
+// cache is read once for all of them. Two kernels:
 //   Prefill  128 rows a block, 16 a warp; tiles of 64 keys pass through two cp.async buffers.
 //   Decode   16 rows a block; each of four warps streams its own tiles of 16 keys, blocks split the
 //            keys, and a third kernel joins the parts.
@@ -13,107 +13,38 @@
 
 #include <cstdint>
 
+#include "plan.cuh"
 #include "roofmark/unified_attention.h"
+#include "tiles.cuh"
 
 namespace {
 
-constexpr int kPrefillWarps = 8;
-constexpr int kPrefillRows = kPrefillWarps * 16;
-constexpr int kPrefillKeys = 64;
-constexpr int kDecodeWarps = 4;
-constexpr int kDecodeRows = 16;
-constexpr int kDecodeKeys = 16;
-constexpr int kSplitAlign = kDecodeKeys * kDecodeWarps;
-constexpr int kTargetBlocks = 528;   // four for each of 132 multiprocessors
-constexpr int kMostKeysPerSplit = 2048;
-constexpr int kMostSplits = 64;
+using namespace plan;
+using namespace tiles;
 
 struct Problem {
   const __nv_bfloat16* q;
-  const uint4* keys;    // the caches, counted in 16-byte chunks
+  const uint4* keys;  // the caches, counted in 16-byte chunks
   const uint4* values;
-  const int* starts;    // cu_seqlens_q
+  const int* starts;  // cu_seqlens_q
   const int* kv_lens;
   const int* table;
   __nv_bfloat16* out;
-  float* part_out;      // [sequence][cache head][row][split][head_size]; null when keys are not split
-  float* part_lse;      // [sequence][cache head][row][split], base 2
-  float scale_log2;     // softmax scale times log2(e)
+  float* part_out;   // [sequence][cache head][row][split][head_size]; null when keys are not split
+  float* part_lse;   // [sequence][cache head][row][split], base 2
+  float scale_log2;  // softmax scale times log2(e)
   int query_heads;
   int kv_heads;
-  int heads;            // query heads a cache head
+  int heads;  // query heads a cache head
   int head_size;
   int page_size;
   int max_pages;
   int seqs;
-  int decode_rows;      // sequences of at most so many rows are decode's
-  int row_tiles;        // decode: tiles of 16 rows a sequence
-  int split_keys;       // decode: keys a split
+  int decode_rows;  // sequences of at most so many rows are decode's
+  int row_tiles;    // decode: tiles of 16 rows a sequence
+  int split_keys;   // decode: keys a split
   int splits;
 };
-
-__device__ __forceinline__ uint32_t SharedAddress(const void* pointer) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-// Copies 16 bytes, or writes zeros where `valid` is not set.
-__device__ __forceinline__ void CopyAsync16(void* to, const void* from, bool valid) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(to)), "l"(from),
-               "r"(valid ? 16 : 0));
-}
-
-__device__ __forceinline__ void CommitCopies() { asm volatile("cp.async.commit_group;"); }
-
-template <int kPending>
-__device__ __forceinline__ void WaitCopies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-}
-
-__device__ __forceinline__ void LoadMatrix4(uint32_t (&out)[4], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-               : "r"(SharedAddress(row)) : "memory");
-}
-
-__device__ __forceinline__ void LoadMatrix4Transposed(uint32_t (&out)[4], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
-               : "r"(SharedAddress(row)) : "memory");
-}
-
-__device__ __forceinline__ void MultiplyAdd(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
-                                            uint32_t b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-__device__ __forceinline__ float Exp2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-__device__ __forceinline__ uint32_t Pack(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const uint32_t*>(&pair);
-}
-
-__device__ __forceinline__ float QuadMax(float x) {
-  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
-  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
-}
-
-__device__ __forceinline__ float QuadSum(float x) {
-  x += __shfl_xor_sync(0xffffffffu, x, 1);
-  return x + __shfl_xor_sync(0xffffffffu, x, 2);
-}
-
-// Rows in shared memory are an odd number of 16-byte chunks long, so that eight rows read at one
-// column (what ldmatrix does) lie in different banks.
-template <int kSize>
-constexpr int kPitch = kSize + 8;
 
 // Where the keys of one sequence and cache head lie.
 struct Cache {
@@ -151,8 +82,8 @@ __device__ __forceinline__ void LoadRows(__nv_bfloat16* keys, __nv_bfloat16* val
 
 // The queries of rows row0 .. row0 + kRows, zeros past the end.
 template <int kSize, int kRows, int kThreads>
-__device__ __forceinline__ void LoadQueries(__nv_bfloat16* to, const Problem& p, int start, int row0,
-                                            int rows, int kv_head) {
+__device__ __forceinline__ void LoadQueries(__nv_bfloat16* to, const Problem& p, int start,
+                                            int row0, int rows, int kv_head) {
   constexpr int kChunks = kSize / 8;
   for (int at = threadIdx.x; at < kRows * kChunks; at += kThreads) {
     const int row = at / kChunks;
@@ -165,98 +96,9 @@ __device__ __forceinline__ void LoadQueries(__nv_bfloat16* to, const Problem& p,
   }
 }
 
-// What a warp carries for its 16 rows; each thread has rows lane / 4 and lane / 4 + 8.
-template <int kSize>
-struct Running {
-  float out[kSize / 8][4] = {};
-  float largest[2] = {-INFINITY, -INFINITY};
-  float sum[2] = {};
-};
-
-// scores = q k^T for kKeys keys.
-template <int kSize, int kKeys>
-__device__ __forceinline__ void Score(float (&scores)[kKeys / 8][4], const __nv_bfloat16* q,
-                                      const __nv_bfloat16* keys, int lane) {
-#pragma unroll
-  for (int d = 0; d < kSize / 16; ++d) {
-    uint32_t a[4];
-    LoadMatrix4(a, q + lane % 16 * kPitch<kSize> + d * 16 + lane / 16 * 8);
-#pragma unroll
-    for (int pair = 0; pair < kKeys / 16; ++pair) {
-      uint32_t b[4];
-      const int key = pair * 16 + lane / 16 * 8 + lane % 8;
-      LoadMatrix4(b, keys + key * kPitch<kSize> + d * 16 + lane / 8 % 2 * 8);
-      MultiplyAdd(scores[pair * 2], a, b[0], b[1]);
-      MultiplyAdd(scores[pair * 2 + 1], a, b[2], b[3]);
-    }
-  }
-}
-
-// Hides key first_key + c of row i where it lies at or past limit[i].
-template <int kKeys>
-__device__ __forceinline__ void Mask(float (&scores)[kKeys / 8][4], int first_key,
-                                     const int (&limit)[2], int lane) {
-#pragma unroll
-  for (int n = 0; n < kKeys / 8; ++n) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int key = first_key + n * 8 + lane % 4 * 2 + e % 2;
-      if (key >= limit[e / 2]) scores[n][e] = -INFINITY;
-    }
-  }
-}
-
-// One step of the online softmax: scores become probabilities relative to the new maximum.
-template <int kSize, int kKeys>
-__device__ __forceinline__ void Accumulate(Running<kSize>& running, float (&scores)[kKeys / 8][4],
-                                           const __nv_bfloat16* values, float scale_log2, int lane) {
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    float largest = running.largest[i];
-#pragma unroll
-    for (int n = 0; n < kKeys / 8; ++n) {
-      largest = fmaxf(largest, fmaxf(scores[n][i * 2], scores[n][i * 2 + 1]));
-    }
-    largest = QuadMax(largest);
-    // A row may see none of these keys; its maximum then stays minus infinity.
-    const float base = largest == -INFINITY ? 0.0f : largest * scale_log2;
-    const float shrink = Exp2(running.largest[i] * scale_log2 - base);
-    running.largest[i] = largest;
-    float sum = 0.0f;
-#pragma unroll
-    for (int n = 0; n < kKeys / 8; ++n) {
-#pragma unroll
-      for (int e = i * 2; e < i * 2 + 2; ++e) {
-        scores[n][e] = Exp2(fmaf(scores[n][e], scale_log2, -base));
-        sum += scores[n][e];
-      }
-    }
-    running.sum[i] = running.sum[i] * shrink + sum;
-#pragma unroll
-    for (int d = 0; d < kSize / 8; ++d) {
-      running.out[d][i * 2] *= shrink;
-      running.out[d][i * 2 + 1] *= shrink;
-    }
-  }
-#pragma unroll
-  for (int j = 0; j < kKeys / 16; ++j) {
-    const uint32_t a[4] = {Pack(scores[j * 2][0], scores[j * 2][1]),
-                           Pack(scores[j * 2][2], scores[j * 2][3]),
-                           Pack(scores[j * 2 + 1][0], scores[j * 2 + 1][1]),
-                           Pack(scores[j * 2 + 1][2], scores[j * 2 + 1][3])};
-#pragma unroll
-    for (int d = 0; d < kSize / 16; ++d) {
-      uint32_t b[4];
-      const int key = j * 16 + lane % 16;
-      LoadMatrix4Transposed(b, values + key * kPitch<kSize> + d * 16 + lane / 16 * 8);
-      MultiplyAdd(running.out[d * 2], a, b[0], b[1]);
-      MultiplyAdd(running.out[d * 2 + 1], a, b[2], b[3]);
-    }
-  }
-}
-
-// The sequence that owns a tile. Sequence s starts at tile starts[s] * heads / rows + s, which leaves
-// each at least the tiles it needs; the rare spare tile ends early. A warp searches 32 ways at once.
+// The sequence that owns a tile. Sequence s starts at tile starts[s] * heads / rows + s, which
+// leaves each at least the tiles it needs; the rare spare tile ends early. A warp searches 32 ways
+// at once.
 __device__ __forceinline__ int FindSequence(const Problem& p, int tile, int lane, int& first_tile) {
   int low = 0;
   int high = p.seqs;
@@ -264,8 +106,7 @@ __device__ __forceinline__ int FindSequence(const Problem& p, int tile, int lane
     const int step = (high - low + 31) / 32;
     const int probe = low + lane * step;
     const bool before =
-        probe < high &&
-        int64_t{__ldg(p.starts + probe)} * p.heads / kPrefillRows + probe <= tile;
+        probe < high && int64_t{__ldg(p.starts + probe)} * p.heads / kPrefillRows + probe <= tile;
     const int count = __popc(__ballot_sync(0xffffffffu, before));
     low += (count - 1) * step;
     high = min(high, low + step);
@@ -290,7 +131,8 @@ __device__ __forceinline__ void StoreRows(const Running<kSize>& running, __nv_bf
   const float lower = 1.0f / QuadSum(running.sum[1]);
 #pragma unroll
   for (int d = 0; d < kSize / 8; ++d) {
-    auto* at = reinterpret_cast<uint32_t*>(staging + lane / 4 * kPitch<kSize> + d * 8 + lane % 4 * 2);
+    auto* at =
+        reinterpret_cast<uint32_t*>(staging + lane / 4 * kPitch<kSize> + d * 8 + lane % 4 * 2);
     at[0] = Pack(running.out[d][0] * upper, running.out[d][1] * upper);
     at[8 * kPitch<kSize> / 2] = Pack(running.out[d][2] * lower, running.out[d][3] * lower);
   }
@@ -313,7 +155,8 @@ constexpr int kPrefillBytes =
     (kPrefillRows + 4 * kPrefillKeys) * kPitch<kSize> * static_cast<int>(sizeof(__nv_bfloat16));
 
 template <int kSize>
-__global__ void __launch_bounds__(kPrefillWarps * 32, kSize <= 80 ? 2 : 1) Prefill(const Problem p) {
+__global__ void __launch_bounds__(kPrefillWarps * 32, kSize <= 80 ? 2 : 1)
+    Prefill(const Problem p) {
   extern __shared__ __align__(128) unsigned char shared[];
   auto* queries = reinterpret_cast<__nv_bfloat16*>(shared);
   __nv_bfloat16* buffers = queries + kPrefillRows * kPitch<kSize>;  // keys and values, twice
@@ -427,7 +270,8 @@ __device__ __forceinline__ void JoinWarps(const Running<kSize>& running, float* 
       p.out[(int64_t{start + token} * p.query_heads + head) * p.head_size + d] =
           __float2bfloat16(out);
     } else {
-      const int64_t place = (int64_t{seq} * p.kv_heads + kv_head) * (p.row_tiles * kDecodeRows) + row0 + row;
+      const int64_t place =
+          (int64_t{seq} * p.kv_heads + kv_head) * (p.row_tiles * kDecodeRows) + row0 + row;
       p.part_out[(place * p.splits + split) * p.head_size + d] = out;
       if (d == 0) p.part_lse[place * p.splits + split] = sum > 0.0f ? base + log2f(sum) : -INFINITY;
     }
@@ -531,47 +375,6 @@ __global__ void __launch_bounds__(128) JoinSplits(const Problem p) {
   }
 }
 
-struct Plan {
-  bool prefill;
-  bool decode;
-  int decode_rows;
-  int row_tiles;
-  int split_keys;
-  int splits;
-};
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// From the shape alone, so that workspace_bytes and run agree.
-Plan MakePlan(const unified_attention_args& args) {
-  const int64_t heads = args.query_heads / args.kv_heads;
-  Plan plan{};
-  plan.decode = true;
-  if (args.max_q * heads <= 64) {
-    plan.row_tiles = static_cast<int>(CeilDiv(args.max_q * heads, kDecodeRows));
-  } else {
-    plan.prefill = true;
-    // Equal lengths: nobody decodes. Otherwise whoever has one tile of rows may.
-    plan.decode = args.total_q != args.seqs * args.max_q;
-    plan.row_tiles = static_cast<int>(CeilDiv(heads, kDecodeRows));
-  }
-  plan.decode_rows = plan.decode ? plan.row_tiles * kDecodeRows : 0;
-  const int64_t blocks = args.seqs * plan.row_tiles * args.kv_heads;
-  int64_t splits = CeilDiv(kTargetBlocks, blocks);
-  const int64_t for_length = CeilDiv(args.max_kv, kMostKeysPerSplit);
-  if (for_length > splits) splits = for_length;
-  if (splits > kMostSplits) splits = kMostSplits;
-  const int64_t keys = CeilDiv(CeilDiv(args.max_kv, splits), kSplitAlign) * kSplitAlign;
-  plan.split_keys = static_cast<int>(keys);
-  plan.splits = static_cast<int>(CeilDiv(args.max_kv, keys));
-  return plan;
-}
-
-// Rows of parts, over all sequences.
-int64_t PartRows(const unified_attention_args& args, const Plan& plan) {
-  return args.seqs * args.kv_heads * plan.row_tiles * kDecodeRows;
-}
-
 template <int kSize>
 void Launch(const Problem& p, const Plan& plan, const unified_attention_args& args,
             cudaStream_t stream) {
@@ -597,7 +400,9 @@ void Launch(const Problem& p, const Plan& plan, const unified_attention_args& ar
   }
 }
 
-bool Aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 16 == 0; }
+bool Aligned(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) % 16 == 0;
+}
 
 bool Supported(const unified_attention_args& args) {
   const int64_t chunks = args.num_pages * args.page_size * args.kv_heads * args.head_size / 8;
