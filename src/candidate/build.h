@@ -14,8 +14,10 @@
 
 namespace roofmark::candidate {
 
-// Reads a source file, or a folder with candidate.toml. The lane comes from candidate.toml, or from
-// the extension and, for Python, from its imports. Errors: kInput naming file and way out.
+// Reads a source file, or a folder with candidate.toml {name, lane, role, sources, entry =
+// "file::function", options, include}. The lane comes from candidate.toml, or from the extension
+// and, for Python, from its imports; a Python file can say ROLE = "baseline" itself. Errors: kInput
+// naming file and way out.
 Result<Candidate> ReadCandidate(const std::filesystem::path& path);
 
 // The text of "roofmark/<operator>.h": the argument struct of native candidates (docs in abi.h).

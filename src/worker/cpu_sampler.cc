@@ -59,12 +59,6 @@ std::vector<Mapping> ReadMappings(pid_t pid) {
   return mappings;
 }
 
-// A native worker is this very binary, started again.
-std::string HarnessName() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).filename().string();
-}
-
 bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> parts) {
   return std::ranges::any_of(parts,
                              [&](std::string_view part) { return text.find(part) != text.npos; });

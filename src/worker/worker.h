@@ -6,19 +6,21 @@
 //
 // Requests ("do") and their replies; every reply is {"ok": true, ...} or
 // {"ok": false, "outcome": "...", "reason": "..."}:
-//   hello                                        -> {"level": "...", "versions": {...}}
+//   hello                            -> {"versions": {...}}; StartWorker sends it
 //   map    {arena, access: "r"|"rw", bytes, tensors: [{name, dtype, sizes, offset}]} + 1 fd
+//                                    -> {"address": n}
 //   unmap  {arena}
-//   load   {path, lane, entry, contract: {inputs: [..], outputs: [..], axes: [..], attributes:
-//   [..]}} init   {shape: {axis: value}}                -> {"workspace_bytes": n} call   {in, out,
-//   workspace}                  one call, synchronised bell   {calls: [{in, out}], bell, workspace}
-//   CPU timing: serve calls one by one as the judge
-//                                                rings the doorbell page (worker/bell.h)
-//   batch  {calls: [{in, out}], workspace, flush_bytes, hold_ns, skip}  CUDA timing
-//                                                -> {"event_ns": [..], "host_ns": n, "meter":
-//                                                {...}}
-//   inputs   {arena, shape, seed, regime}        reference worker: fill an input arena
-//   expected {in, out, shape}                    reference worker: compute an output arena
+//   load   {path, lane, entry, contract: {inputs, outputs, axes, attributes: [names]}}; a reference
+//          is loaded with {path} alone
+//   init   {shape: {axis: value}}    -> {"workspace_bytes": n}; after map, since tensor sizes are
+//                                    taken from some mapped arena
+//   call   {in, out, workspace}      one call, synchronised; workspace names an arena or is ""
+//   bell   {calls: [{in, out}], workspace} + 1 fd    CPU timing: ring n makes calls[(n-1) % size],
+//                                    see bell_page.h; -> {"calls": n} after kBellStop
+//   batch  {calls: [{in, out}], workspace, flush_bytes, hold_ns, skip}    CUDA timing
+//                                    -> {"event_ns": [..], "host_ns": n, "meter": {...}}
+//   inputs   {arena, shape, seed, regime}    reference worker: fill an input arena
+//   expected {in, out, shape}                reference worker: compute an output arena
 //   bye
 #pragma once
 
@@ -49,7 +51,10 @@ struct WorkerSpec {
   std::filesystem::path scratch;
   uint64_t memory_bytes = uint64_t{8} << 30;  // address-space or cgroup limit
   double start_timeout_s = 120;
-  std::vector<std::string> environment;  // "NAME=value", the only variables it sees besides PATH
+  // "NAME=value", on top of the few that every worker gets (PATH, HOME, TMPDIR, cache folders).
+  std::vector<std::string> environment;
+  // Further files or folders, shown read-only where they are.
+  std::vector<std::filesystem::path> shown;
 };
 
 // A worker that failed, as a verdict on what it ran.
@@ -66,16 +71,20 @@ class Worker {
   // Sends one request with its descriptors. A dead worker is reported by Receive.
   virtual Result<void> Send(const Json& request, std::span<const int> fds = {}) = 0;
   // Waits for the reply. On timeout the worker and all its descendants are killed (kTimedOut); on
-  // death the signal decides (kCrashed, kOutOfMemory); {"ok": false} gives its outcome if that is
-  // one a worker may state (runtime_error, bad_interface, wrong_structure, out_of_memory), else
-  // kRuntimeError. Errors (not Mishaps) are faults of the machine.
+  // death the signal decides (kCrashed, kOutOfMemory), and where the worker's last words name an
+  // address, that does: kInputMutated in a read-only arena, kOutOfBounds just outside of one.
+  // {"ok": false} gives its outcome if that is one a worker may state (runtime_error,
+  // bad_interface, wrong_structure, out_of_memory, unsupported), else kRuntimeError. Rubbish on the
+  // socket is kRuntimeError, and kills. Errors (not Mishaps) are faults of the machine.
   virtual Result<Answer<Json>> Receive(double timeout_s) = 0;
   virtual bool alive() const = 0;
   virtual pid_t pid() const = 0;
   // The end of what it wrote to stdout and stderr, for people.
   virtual std::string Log() = 0;
-  // What the sandbox enforces here, e.g. "user+mount+pid+net namespaces, seccomp, rlimits".
+  // What the sandbox enforces here, e.g. "user, mount, pid, net, ipc and uts namespaces, seccomp".
   virtual const std::string& level() const = 0;
+  // What the hello reply said about versions: {"torch": "...", ...}; empty for native CPU workers.
+  virtual const Json& versions() const = 0;
 
   Result<Answer<Json>> Ask(const Json& request, double timeout_s, std::span<const int> fds = {});
 };

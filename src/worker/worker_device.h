@@ -16,8 +16,8 @@ namespace roofmark::worker {
 
 enum class Access { kRead, kReadWrite };
 
-// An error becomes the reply {"ok": false, "outcome": "runtime_error", "reason": its message}; where
-// the message contains "out of memory", the outcome is out_of_memory.
+// An error becomes the reply {"ok": false, "outcome": "runtime_error", "reason": its message};
+// where the message contains "out of memory", the outcome is out_of_memory.
 class WorkerDevice {
  public:
   virtual ~WorkerDevice() = default;

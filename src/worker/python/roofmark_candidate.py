@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker for candidates in Python: functions that write to their destination, and Model classes that
+return their outputs.
+"""
+
+import importlib.util
+import inspect
+import os
+import sys
+
+import torch
+
+from roofmark_arenas import Arenas, Refusal, refusal_of
+from roofmark_cpu import serve_bell
+
+_CLASS_NAMES = ("ModelNew", "Model")
+
+
+def _import(path):
+    sys.path.insert(0, os.path.dirname(path))
+    name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        raise refusal_of(error, "compile_error") from None
+    return module
+
+
+def _parameters(function, what):
+    """Names of the parameters that can be given by name, and whether each is required; None when the
+    function also takes any name or any number."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise Refusal("bad_interface", "%s has no signature that can be read" % what) from None
+    return [
+        (p.name, p.default is inspect.Parameter.empty)
+        for p in parameters
+        if p.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    ]
+
+
+def _pick(function, values, what):
+    """Arguments by name, as many as the function names. A required one that nobody knows is refused."""
+    picked = {}
+    for name, required in _parameters(function, what):
+        if name in values:
+            picked[name] = values[name]
+        elif required:
+            raise Refusal(
+                "bad_interface",
+                "%s has a parameter '%s'; the operator has %s" % (what, name, ", ".join(sorted(values))),
+            )
+    return picked
+
+
+class _Function:
+    """run(x, weight, out, eps): any subset of the names, destination-passing."""
+
+    def __init__(self, function, contract):
+        self._function = function
+        self._contract = contract
+
+    def init(self, shape, device):
+        pass
+
+    def bind(self, inputs, outputs, shape, workspace):
+        """Returns a callable without arguments that makes the call and returns what finishes it."""
+        values = {k: v for k, v in shape.items()}
+        values.update(inputs)
+        values.update(outputs)
+        values["workspace"] = workspace
+        values["shape"] = shape
+        arguments = _pick(self._function, values, "run")
+        function = self._function
+
+        def call():
+            function(**arguments)
+
+        return call
+
+
+class _Class:
+    """class Model: constructor with attributes by name, forward with inputs, outputs returned."""
+
+    def __init__(self, cls, module, contract):
+        self._cls = cls
+        self._module = module
+        self._contract = contract
+        self._model = None
+
+    def _construct(self, shape):
+        what = "%s()" % self._cls.__name__
+        names = _parameters(self._cls.__init__, what)[1:] if self._cls.__init__ is not object.__init__ else []
+        missing = [name for name, required in names if required and name not in shape]
+        # Files made for KernelBench say what their constructor wants where names do not.
+        if missing and callable(getattr(self._module, "get_init_inputs", None)):
+            return self._cls(*self._module.get_init_inputs())
+        if missing:
+            raise Refusal(
+                "bad_interface",
+                "%s wants '%s'; it can have %s" % (what, missing[0], ", ".join(sorted(shape))),
+            )
+        return self._cls(**{name: shape[name] for name, _ in names if name in shape})
+
+    def init(self, shape, device):
+        model = self._construct(shape)
+        if isinstance(model, torch.nn.Module):
+            model = model.to(device.torch_device).eval()
+        if not callable(model):
+            raise Refusal("bad_interface", "%s objects cannot be called" % self._cls.__name__)
+        self._model = model
+
+    def _arguments(self, inputs):
+        forward = getattr(self._model, "forward", self._model)
+        names = _parameters(forward, "forward")
+        if all(name in inputs or not required for name, required in names) and names:
+            return [], {name: inputs[name] for name, _ in names if name in inputs}
+        required = [name for name, needed in names if needed]
+        if names and not len(required) <= len(inputs) <= len(names):
+            raise Refusal(
+                "bad_interface",
+                "forward takes %d inputs; the operator has %d: %s"
+                % (len(required), len(inputs), ", ".join(inputs)),
+            )
+        return [inputs[name] for name in self._contract["inputs"]], {}
+
+    def bind(self, inputs, outputs, shape, workspace):
+        positional, named = self._arguments(inputs)
+        model = self._model
+
+        def call():
+            result = model(*positional, **named)
+            return lambda: _store(result, outputs)
+
+        return call
+
+
+def _as_dict(result, outputs):
+    names = list(outputs)
+    if isinstance(result, dict):
+        if set(result) != set(names):
+            raise Refusal(
+                "wrong_structure", "returned %s; the outputs are %s" % (sorted(map(str, result)), names)
+            )
+        return result
+    values = list(result) if isinstance(result, (tuple, list)) else [result]
+    if len(values) != len(names):
+        raise Refusal("wrong_structure", "returned %d outputs; there are %d: %s" % (len(values), len(names), names))
+    return dict(zip(names, values))
+
+
+def _store(result, outputs):
+    """Copies what was returned into the output arena. Only plain tensors: a subclass could compute now
+    what it should have computed in its call."""
+    for name, value in _as_dict(result, outputs).items():
+        place = outputs[name]
+        if type(value) not in (torch.Tensor, torch.nn.Parameter):
+            raise Refusal("wrong_structure", "%s is a %s, not a torch.Tensor" % (name, type(value).__name__))
+        if place.element_size() == 1 and value.element_size() == 1 and value.dtype != place.dtype:
+            value = value.contiguous().view(place.dtype)  # fp8 codes as uint8 or the other way round
+        if tuple(value.shape) != tuple(place.shape) or value.dtype != place.dtype:
+            raise Refusal(
+                "wrong_structure",
+                "%s is %s %s; it must be %s %s"
+                % (name, value.dtype, list(value.shape), place.dtype, list(place.shape)),
+            )
+        place.copy_(value)
+
+
+class Worker:
+    def __init__(self, device):
+        self._device = device
+        self._arenas = Arenas(device, fp8_types=True)
+        self._module = None
+        self._contract = None
+        self._shape = None
+        self._kind = None
+
+    def map(self, request, fds):
+        return self._arenas.map(request, fds)
+
+    def unmap(self, request, _fds):
+        return self._arenas.unmap(request)
+
+    def load(self, request, _fds):
+        self._contract = request["contract"]
+        self._module = _import(request["path"])
+        entry = request.get("entry") or "run"
+        names = (entry,) if entry != "run" else ("run",) + _CLASS_NAMES
+        found = next((n for n in names if hasattr(self._module, n)), None)
+        if found is None:
+            raise Refusal("bad_interface", "defines none of %s" % ", ".join(names))
+        target = getattr(self._module, found)
+        if inspect.isclass(target):
+            self._kind = _Class(target, self._module, self._contract)
+        elif callable(target):
+            self._kind = _Function(target, self._contract)
+        else:
+            raise Refusal("bad_interface", "'%s' is no function and no class" % found)
+        return {}
+
+    def init(self, request, _fds):
+        self._shape = request["shape"]
+        workspace_bytes = 0
+        with torch.no_grad():
+            self._kind.init(self._shape, self._device)
+            for name in ("init", "workspace_bytes"):
+                function = getattr(self._module, name, None)
+                if not callable(function):
+                    continue
+                result = function(dict(self._shape)) if _parameters(function, name) else function()
+                if name == "workspace_bytes":
+                    workspace_bytes = int(result)
+        self._device.synchronize()
+        return {"workspace_bytes": workspace_bytes}
+
+    def _bind(self, call, request):
+        inputs = self._arenas.tensors(call["in"])
+        outputs = self._arenas.tensors(call["out"])
+        return self._kind.bind(inputs, outputs, self._shape, self._arenas.workspace(request))
+
+    def call(self, request, _fds):
+        with torch.no_grad():
+            finish = self._bind(request, request)()
+            if finish is not None:
+                finish()
+        self._device.synchronize()
+        return {}
+
+    def bell(self, request, fds):
+        calls = [self._bind(call, request) for call in request["calls"]]
+        with torch.no_grad():
+            return {"calls": serve_bell(fds[0], lambda number: calls[number % len(calls)]())}
+
+    def batch(self, request, _fds):
+        calls = [self._bind(call, request) for call in request["calls"]]
+        with torch.no_grad():
+            return self._device.batch(request, len(calls), lambda number: calls[number]())

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference worker: fills input arenas and computes expected outputs with an operator's reference.py."""
+
+import importlib.util
+
+import torch
+
+from roofmark_arenas import Arenas, Refusal
+
+# References derive several generators from one seed by small multiples; these bits leave room for that
+# in PyTorch's 64-bit seeds.
+_SEED_BITS = 56
+
+
+def _store(what, values, places):
+    """Copies each named tensor to its place. A shape or dtype that differs is a fault of the reference."""
+    if not isinstance(values, dict):
+        raise Refusal("wrong_structure", "%s must return a dict of tensors" % what)
+    if set(values) != set(places):
+        raise Refusal(
+            "wrong_structure",
+            "%s returned %s where the card names %s" % (what, sorted(values), sorted(places)),
+        )
+    for name, place in places.items():
+        value = values[name]
+        if tuple(value.shape) != tuple(place.shape) or value.dtype != place.dtype:
+            raise Refusal(
+                "wrong_structure",
+                "%s: %s is %s %s where the card says %s %s"
+                % (what, name, value.dtype, list(value.shape), place.dtype, list(place.shape)),
+            )
+        place.copy_(value)
+
+
+class Worker:
+    def __init__(self, device):
+        self._device = device
+        self._arenas = Arenas(device, fp8_types=False)
+        self._module = None
+
+    def map(self, request, fds):
+        return self._arenas.map(request, fds)
+
+    def unmap(self, request, _fds):
+        return self._arenas.unmap(request)
+
+    def load(self, request, _fds):
+        spec = importlib.util.spec_from_file_location("roofmark_operator_reference", request["path"])
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for name in ("inputs", "reference"):
+            if not callable(getattr(module, name, None)):
+                raise Refusal("bad_interface", "%s defines no %s()" % (request["path"], name))
+        self._module = module
+        return {}
+
+    def inputs(self, request, _fds):
+        places = self._arenas.tensors(request["arena"])
+        seed = request["seed"] & ((1 << _SEED_BITS) - 1)
+        with torch.no_grad():
+            values = self._module.inputs(request["shape"], seed, request["regime"], self._device.torch_device)
+            _store("inputs()", values, places)
+        self._device.synchronize()
+        return {}
+
+    def expected(self, request, _fds):
+        places = self._arenas.tensors(request["out"])
+        with torch.no_grad():
+            values = self._module.reference(request["shape"], **self._arenas.tensors(request["in"]))
+            _store("reference()", values, places)
+        self._device.synchronize()
+        return {}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/sandbox.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "worker/init_process.h"
+#include "worker/launcher.h"
+
+namespace roofmark::worker {
+namespace {
+
+constexpr double kReportTimeoutS = 30;
+
+// What was found to work on this machine; a process asks only once.
+std::atomic<Isolation> best_isolation = Isolation::kUserNamespace;
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+
+Result<Pipe> MakePipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Fail(ErrorKind::kIo, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  }
+  return Pipe{.read = Fd(ends[0]), .write = Fd(ends[1])};
+}
+
+// Set for the launcher. A main() that forgets MaybeRunWorker would otherwise start itself for ever.
+constexpr const char* kMarker = "ROOFMARK_IN_WORKER";
+
+// What the dynamic loader and the sanitizers of this binary itself need; nothing else of the
+// judge's environment goes along.
+std::vector<std::string> LauncherEnvironment() {
+  std::vector<std::string> environment = {std::string(kMarker) + "=1"};
+  for (const char* name :
+       {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name))
+      environment.push_back(fmt::format("{}={}", name, value));
+  }
+  return environment;
+}
+
+// In the child of a possibly threaded process: only async-signal-safe calls until the exec. Sources
+// are first moved out of the way of the targets.
+[[noreturn]] void ExecLauncher(int null, int log, int socket, int leash, char** environment) {
+  std::array<int, 4> from = {null, log, socket, leash};
+  for (int& fd : from) {
+    fd = ::fcntl(fd, F_DUPFD, 64);
+    if (fd < 0) ::_exit(126);
+  }
+  ::dup2(from[0], 0);
+  ::dup2(from[1], 1);
+  ::dup2(from[1], 2);
+  ::dup2(from[2], kLauncherSocket);
+  ::dup2(from[3], kLauncherLeash);
+  ::close_range(kLauncherLeash + 1, ~0U, 0);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  char name[] = "roofmark";
+  char verb[] = "worker";
+  std::array<char*, 3> argv = {name, verb, nullptr};
+  ::execve("/proc/self/exe", argv.data(), environment);
+  ::_exit(127);
+}
+
+bool LiesIn(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+// Replaces paths that are arguments or follow a two-letter option such as -I.
+void RewritePaths(SandboxSpec* spec) {
+  for (std::string& word : spec->argv) {
+    const size_t start = word.starts_with('-') ? word.find('/') : 0;
+    if (start == std::string::npos) continue;
+    word = word.substr(0, start) + InsidePath(*spec, std::string_view(word).substr(start));
+  }
+  for (std::string& variable : spec->environment) {
+    const size_t equals = variable.find('=');
+    if (variable.starts_with("PATH=")) continue;
+    variable = variable.substr(0, equals + 1) +
+               InsidePath(*spec, std::string_view(variable).substr(equals + 1));
+  }
+  spec->folder = InsidePath(*spec, spec->folder);
+}
+
+}  // namespace
+
+std::string InsidePath(const SandboxSpec& spec, std::string_view path) {
+  if (spec.isolation != Isolation::kNone) return std::string(path);
+  for (const TreeEntry& entry : spec.tree) {
+    if (entry.source.empty() || !LiesIn(path, entry.target)) continue;
+    return entry.source + std::string(path.substr(entry.target.size()));
+  }
+  return std::string(path);
+}
+
+Result<std::unique_ptr<Sandbox>> Sandbox::Spawn(const SandboxSpec& spec) {
+  ChannelPair pair = TRY(MakeChannelPair());
+  Pipe log = TRY(MakePipe());
+  Pipe leash = TRY(MakePipe());
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  std::vector<std::string> variables = LauncherEnvironment();
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
+  const pid_t launcher = ::fork();
+  if (launcher < 0) {
+    return Fail(ErrorKind::kDevice, fmt::format("cannot fork: {}", std::strerror(errno)));
+  }
+  if (launcher == 0) {
+    ExecLauncher(null.get(), log.write.get(), pair.worker.get(), leash.read.get(),
+                 environment.data());
+  }
+  std::unique_ptr<Sandbox> sandbox(new Sandbox(Channel(std::move(pair.judge)), launcher,
+                                               std::move(leash.write), std::move(log.read)));
+  sandbox->isolation_ = spec.isolation;
+  pair.worker.reset();
+  log.write.reset();
+  leash.read.reset();
+  if (!sandbox->channel_.Send(SandboxSpecToJson(spec), {}, After(kReportTimeoutS))) {
+    return Fail(ErrorKind::kDevice, "a new process of this binary does not read its socket");
+  }
+  return sandbox;
+}
+
+Result<void> Sandbox::AwaitReport() {
+  auto report = channel_.Receive(After(kReportTimeoutS));
+  if (!report) {
+    Kill();
+    return Fail(ErrorKind::kDevice,
+                fmt::format("the sandbox did not start ({}): {}", report.error().detail, Log()));
+  }
+  if (!TRY(report->json.Bool("ok"))) {
+    return Fail(ErrorKind::kDevice, TRY(report->json.String("reason")));
+  }
+  level_ = TRY(report->json.String("level"));
+  pid_ = report->sender;
+  return {};
+}
+
+Result<std::unique_ptr<Sandbox>> Sandbox::Start(SandboxSpec spec) {
+  if (std::getenv(kMarker) != nullptr) {
+    return Fail(ErrorKind::kDevice, "main() of this binary does not call MaybeRunWorker first");
+  }
+  std::string refusals;
+  constexpr std::array kAll = {Isolation::kUserNamespace, Isolation::kNamespaces, Isolation::kNone};
+  for (const Isolation isolation : kAll) {
+    if (isolation < best_isolation.load()) continue;
+    if (isolation == Isolation::kNamespaces && ::geteuid() != 0) continue;
+    spec.isolation = isolation;
+    if (isolation == Isolation::kNone) {
+      RewritePaths(&spec);
+      // Nothing else then keeps a process of the same user from this one's memory.
+      ::prctl(PR_SET_DUMPABLE, 0);
+    }
+    std::unique_ptr<Sandbox> sandbox = TRY(Spawn(spec));
+    const Result<void> report = sandbox->AwaitReport();
+    if (report) {
+      best_isolation = isolation;
+      if (isolation == Isolation::kNone) sandbox->level_ += " (" + refusals + ")";
+      return sandbox;
+    }
+    refusals += (refusals.empty() ? "" : "; ") + report.error().message();
+  }
+  return Fail(ErrorKind::kDevice, "cannot start a sandboxed process: " + refusals);
+}
+
+Sandbox::~Sandbox() {
+  Kill();
+}
+
+std::optional<int> Sandbox::Exited() {
+  if (exit_code_) return exit_code_;
+  int status = 0;
+  const pid_t gone = ::waitpid(launcher_, &status, WNOHANG);
+  if (gone == launcher_) exit_code_ = ExitCode(status);
+  if (gone < 0 && errno == ECHILD) exit_code_ = 128 + SIGKILL;  // somebody else reaped it
+  return exit_code_;
+}
+
+std::optional<int> Sandbox::WaitForExit(Deadline deadline) {
+  while (!Exited() && std::chrono::steady_clock::now() < deadline) {
+    ::usleep(500);
+  }
+  return Exited();
+}
+
+void Sandbox::Kill() {
+  if (Exited()) return;
+  leash_.reset();
+  if (WaitForExit(After(10))) return;
+  // The launcher itself is stuck; its death still kills the init process.
+  ::kill(launcher_, SIGKILL);
+  (void)WaitForExit(After(10));
+}
+
+}  // namespace roofmark::worker

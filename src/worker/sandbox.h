@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sandboxed process as the judge holds it: its socket, its exit, its output, and the leash with
+// which it and everything it started are killed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/owned.h"
+#include "base/result.h"
+#include "worker/channel.h"
+#include "worker/log_tail.h"
+#include "worker/sandbox_spec.h"
+
+namespace roofmark::worker {
+
+class Sandbox {
+ public:
+  // Starts the process with the strongest isolation that this machine permits (spec.isolation is
+  // overwritten). Where none is, paths inside are replaced by those outside. Errors: kDevice.
+  static Result<std::unique_ptr<Sandbox>> Start(SandboxSpec spec);
+  ~Sandbox();
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  Channel& channel() { return channel_; }
+  // The untrusted process, in the judge's pid namespace.
+  pid_t pid() const { return pid_; }
+  const std::string& level() const { return level_; }
+  Isolation isolation() const { return isolation_; }
+
+  // The exit code (128 + signal) once the process and its descendants are gone.
+  std::optional<int> Exited();
+  std::optional<int> WaitForExit(Deadline deadline);
+  // Kills everything inside and waits until it is gone.
+  void Kill();
+  std::string Log() { return log_.Text(); }
+
+ private:
+  Sandbox(Channel channel, pid_t launcher, Fd leash, Fd log)
+      : channel_(std::move(channel)),
+        launcher_(launcher),
+        leash_(std::move(leash)),
+        log_(std::move(log)) {}
+  static Result<std::unique_ptr<Sandbox>> Spawn(const SandboxSpec& spec);
+  // Waits for the report of the confined process.
+  Result<void> AwaitReport();
+
+  Channel channel_;
+  pid_t launcher_ = 0;
+  pid_t pid_ = 0;
+  Fd leash_;
+  LogTail log_;
+  std::string level_;
+  Isolation isolation_ = Isolation::kNone;
+  std::optional<int> exit_code_;
+};
+
+// A path inside, as the process itself must name it: unchanged, or the source of the mount that it
+// lies in where there are no mounts.
+std::string InsidePath(const SandboxSpec& spec, std::string_view path);
+
+}  // namespace roofmark::worker

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests of workers: a tiny operator (out = factor * x), candidates compiled from text in the
+// sandbox, and a worker with its arenas lent, ready to be called.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "device/cpu_arena.h"
+#include "model/operator.h"
+#include "worker/worker.h"
+
+namespace roofmark::worker {
+
+// inputs x f32 [n], outputs out f32 [n], axis n, attribute factor.
+Operator ScaleOperator();
+Json ScaleContract();
+Json MapRequest(std::string_view name, const device::Arena& arena, std::string_view access);
+
+class TestBed {
+ public:
+  static constexpr int64_t kElements = 1000;
+
+  // Compiles `source` (with "roofmark/scale.h" to include). Requires: it compiles (CHECK).
+  static TestBed Native(std::string_view source);
+  // Writes `source` as candidate.py.
+  static TestBed Python(std::string_view source);
+
+  // Starts a worker, lends it inputs 0, 1, 2.. and poisoned outputs, loads and inits the candidate.
+  Result<Answer<Json>> Start(double timeout_s = 30);
+  // One call; out is poisoned before.
+  Result<Answer<Json>> Call(double timeout_s = 10);
+  // Start and call; the first mishap on the way.
+  Mishap Fate(double call_timeout_s = 10);
+
+  Worker& worker() { return *worker_; }
+  device::CpuArena& in() { return *in_; }
+  device::CpuArena& out() { return *out_; }
+  const fs::path& folder() const { return folder_.path(); }
+  float* out_values();
+  bool OutIsRight();
+  WorkerSpec spec;
+
+ private:
+  TestBed(TempDir folder, TempDir scratch, WorkerKind kind);
+
+  TempDir folder_;
+  TempDir scratch_;
+  std::unique_ptr<device::CpuArena> in_;
+  std::unique_ptr<device::CpuArena> out_;
+  std::unique_ptr<Worker> worker_;
+  std::string path_;
+  std::string lane_;
+};
+
+}  // namespace roofmark::worker
