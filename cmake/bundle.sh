@@ -21,6 +21,9 @@ install -m 755 "$binary" "$out/bin/roofmark"
 ldd "$binary" | awk '$2 == "=>" && $3 ~ "^/" {print $1, $3}' | while read -r name path; do
   [[ $name =~ $GLIBC ]] || install -m 644 "$path" "$out/lib/$name"
 done
+for library in "$root"/build/lib/*.so; do
+  [ ! -f "$library" ] || install -m 644 "$library" "$out/lib/"
+done
 patchelf --set-rpath "\$ORIGIN/../lib" "$out/bin/roofmark"
 for library in "$out"/lib/*; do patchelf --set-rpath "\$ORIGIN" "$library"; done
 
