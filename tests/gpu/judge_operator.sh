@@ -6,7 +6,7 @@ operator=$1
 candidates=$ROOFMARK_DATA/candidates/$operator
 code=0
 "$ROOFMARK" judge "$candidates/torch_eager.py" "$candidates/torch_compile.py" \
-  "$candidates/cuda.cu" "$candidates/triton.py" --operator "$operator" --device cuda \
+  "$candidates"/cuda* "$candidates/triton.py" --operator "$operator" --device cuda \
   --tier published --store "$RESULTS/evidence.db" --json > "$RESULTS/$operator.jsonl" || code=$?
 # 1 says that a candidate was refused somewhere: that is evidence too. Anything else is a fault.
 [ "$code" -le 1 ]

@@ -4,7 +4,7 @@
 set -eu
 for run in 1 2; do
   for operator in rms_norm silu_and_mul block_scaled_mm unified_attention; do
-    "$ROOFMARK" judge "$ROOFMARK_DATA/candidates/$operator/cuda.cu" --operator "$operator" --quick \
+    "$ROOFMARK" judge "$ROOFMARK_DATA/candidates/$operator"/cuda* --operator "$operator" --quick \
       --device cuda --tier published --store "$RESULTS/repeat.db" --json
   done > "$RESULTS/repeat-$run.jsonl" || [ $? -le 1 ]
 done
