@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: crashed
+//
+// Writes to address zero.
+
+#include "roofmark/rms_norm.h"
+
+extern "C" int run(const rms_norm_args* /*args*/, void* /*workspace*/, void* /*stream*/) {
+  volatile int* nowhere = nullptr;
+  *nowhere = 1;
+  return 0;
+}
