@@ -103,4 +103,21 @@ Result<fs::path> FindCudaLibrary(CudaLibrary library) {
                   description.names.front(), searched, description.package));
 }
 
+Result<fs::path> FindMeter() {
+  constexpr const char* kName = "libroofmark_meter.so";
+  std::error_code error;
+  if (const char* named = std::getenv("ROOFMARK_METER"); named != nullptr && *named != '\0') {
+    if (fs::exists(named, error)) return fs::path(named);
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("ROOFMARK_METER names {}, which is not there", named));
+  }
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path found = FirstExisting({folder, folder.parent_path() / "lib"}, {kName});
+  if (!found.empty()) return found;
+  return Fail(ErrorKind::kNotFound,
+              fmt::format("{} is neither in {} nor in {}: build it (./run build), or name it in "
+                          "ROOFMARK_METER",
+                          kName, folder.string(), (folder.parent_path() / "lib").string()));
+}
+
 }  // namespace roofmark::device

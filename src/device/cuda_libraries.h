@@ -18,6 +18,10 @@ enum class CudaLibrary { kNvrtc, kCupti };
 // (ROOFMARK_PYTHON). Errors: kNotFound with the folders searched and what to install.
 Result<std::filesystem::path> FindCudaLibrary(CudaLibrary library);
 
+// The meter, libroofmark_meter.so: $ROOFMARK_METER, or beside this binary, or in ../lib of it.
+// Errors: kNotFound with the places searched.
+Result<std::filesystem::path> FindMeter();
+
 // The first existing `folder/name` of the given folders, names first. Empty when there is none.
 std::filesystem::path FirstExisting(const std::vector<std::filesystem::path>& folders,
                                     const std::vector<std::string_view>& names);

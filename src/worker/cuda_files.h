@@ -4,7 +4,6 @@
 // that they come from has to be shown.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,10 +11,6 @@
 #include "worker/sandbox_spec.h"
 
 namespace roofmark::worker {
-
-// libroofmark_meter.so: $ROOFMARK_METER, or beside this binary, or in ../lib of it.
-// Errors: kNotFound with the places searched.
-Result<std::filesystem::path> MeterPath();
 
 // Adds the files and the variables (CUDA_INJECTION64_PATH, ROOFMARK_CUPTI). Without CUPTI the
 // worker runs, but nothing is metered; the verdict's level then says so. Errors: kNotFound when the
