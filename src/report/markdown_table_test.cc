@@ -5,9 +5,6 @@
 namespace roofmark::report {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-
 TEST(EscapeMarkdown, EscapesWhatTablesMarkupAndLinksActOn) {
   EXPECT_EQ(EscapeMarkdown("a|b `c` *d* [e](f) <g> & !h"),
             "a\\|b \\`c\\` \\*d\\* \\[e\\](f) &lt;g&gt; &amp; \\!h");
