@@ -27,7 +27,7 @@ Write one kernel that computes this on every shape of the contract, and be fast.
 |---|---|
 | `contract.json` | axes, inputs, outputs, attributes, and how far an output may be off |
 | `reference.py` | what is right, in PyTorch, and the kind of inputs that a kernel is given |
-| `shapes.jsonl` | the sizes, one shape a line; lists may be run-length: {{"rle": [[value, count]]}} |
+| `shapes.jsonl` | the sizes, one shape a line; a list may be {{"rle": [[value, count]]}} |
 | `rules.md` | entry points, what is allowed, how a kernel is judged |
 {native}| `MANIFEST.json` | the hash of each file |
 
