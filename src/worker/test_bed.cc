@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/test_bed.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <cstdio>
 #include <numeric>
 
 #include "base/check.h"
@@ -66,14 +69,17 @@ Json MapRequest(std::string_view name, const device::Arena& arena, std::string_v
       .Set("tensors", std::move(tensors));
 }
 
-TestBed::TestBed(TempDir folder, TempDir scratch, WorkerKind kind)
-    : spec{.kind = kind, .folder = folder.path(), .scratch = scratch.path()},
-      folder_(std::move(folder)),
-      scratch_(std::move(scratch)),
-      in_(MakeArena("x")),
-      out_(MakeArena("out")) {}
+TestBed::TestBed(WorkerKind kind, fs::path folder)
+    : files_(MakeFolder()), in_(MakeArena("x")), out_(MakeArena("out")) {
+  // Below the private folder, these have the permissions that mounts need.
+  fs::create_directories(files_.path() / "python");
+  fs::create_directories(files_.path() / "scratch");
+  spec = {.kind = kind,
+          .folder = folder.empty() ? files_.path() / "python" : std::move(folder),
+          .scratch = files_.path() / "scratch"};
+}
 
-TestBed TestBed::Native(std::string_view source) {
+TempDir TestBed::Compile(std::string_view source) {
   const TempDir sources = MakeFolder();
   const TempDir include = MakeFolder();
   TempDir built = MakeFolder();
@@ -90,16 +96,20 @@ TestBed TestBed::Native(std::string_view source) {
   if (compiled && !*compiled) std::fprintf(stderr, "%s\n", compiled->error().reason.c_str());
   if (!compiled) std::fprintf(stderr, "%s\n", compiled.error().message().c_str());
   CHECK(compiled.has_value() && compiled->has_value());
-  TestBed bed(std::move(built), MakeFolder(), WorkerKind::kNative);
+  return built;
+}
+
+TestBed TestBed::Native(const fs::path& folder, std::string_view trick) {
+  TestBed bed(WorkerKind::kNative, folder);
+  bed.spec.environment.push_back("TRICK=" + std::string(trick));
   bed.path_ = "/candidate/candidate.so";
   bed.lane_ = "cpp";
   return bed;
 }
 
 TestBed TestBed::Python(std::string_view source) {
-  TempDir folder = MakeFolder();
-  CHECK(WriteFile(folder.path() / "candidate.py", source).has_value());
-  TestBed bed(std::move(folder), MakeFolder(), WorkerKind::kPython);
+  TestBed bed(WorkerKind::kPython, {});
+  CHECK(WriteFile(bed.spec.folder / "candidate.py", source).has_value());
   bed.path_ = "/candidate/candidate.py";
   bed.lane_ = "torch";
   return bed;
@@ -114,26 +124,31 @@ Result<Answer<Json>> TestBed::Start(double timeout_s) {
   worker_ = TRY(StartWorker(spec));
   const std::array<int, 1> in_fd = {in_->fd()};
   const std::array<int, 1> out_fd = {out_->fd()};
-  const std::array<Json, 4> requests = {
-      MapRequest("in", *in_, "r"), MapRequest("out", *out_, "rw"),
-      Json::MakeObject()
-          .Set("do", "load")
-          .Set("path", path_)
-          .Set("lane", lane_)
-          .Set("entry", "run")
-          .Set("contract", ScaleContract()),
-      Json::MakeObject()
-          .Set("do", "init")
-          .Set("shape", Json::MakeObject().Set("n", kElements).Set("factor", 2.0))};
-  Answer<Json> answer;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    std::span<const int> fds;
-    if (i == 0) fds = in_fd;
-    if (i == 1) fds = out_fd;
-    answer = TRY(worker_->Ask(requests[i], timeout_s, fds));
-    if (!answer) return answer;
-  }
-  return answer;
+  Answer<Json> mapped = TRY(worker_->Ask(MapRequest("in", *in_, "r"), timeout_s, in_fd));
+  if (!mapped) return mapped;
+  mapped = TRY(worker_->Ask(MapRequest("out", *out_, "rw"), timeout_s, out_fd));
+  if (!mapped) return mapped;
+  return LoadAndInit(timeout_s);
+}
+
+Result<Answer<Json>> TestBed::LoadAndInit(double timeout_s) {
+  const Answer<Json> loaded = TRY(worker_->Ask(Json::MakeObject()
+                                                   .Set("do", "load")
+                                                   .Set("path", path_)
+                                                   .Set("lane", lane_)
+                                                   .Set("entry", "run")
+                                                   .Set("contract", ScaleContract()),
+                                               timeout_s));
+  if (!loaded) return loaded;
+  const Json shape = Json::MakeObject().Set("n", kElements).Set("factor", 2.0);
+  return worker_->Ask(Json::MakeObject().Set("do", "init").Set("shape", shape), timeout_s);
+}
+
+Result<Answer<Json>> TestBed::Reload(std::string_view source) {
+  const std::string name = fmt::format("reload{}.py", ++reloads_);
+  TRY(WriteFile(spec.folder / name, source));
+  path_ = "/candidate/" + name;
+  return LoadAndInit(30);
 }
 
 Result<Answer<Json>> TestBed::Call(double timeout_s) {

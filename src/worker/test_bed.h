@@ -24,8 +24,11 @@ class TestBed {
  public:
   static constexpr int64_t kElements = 1000;
 
-  // Compiles `source` (with "roofmark/scale.h" to include). Requires: it compiles (CHECK).
-  static TestBed Native(std::string_view source);
+  // Compiles `source` (with "roofmark/scale.h" to include) to candidate.so in a folder. Requires:
+  // it compiles (CHECK).
+  static TempDir Compile(std::string_view source);
+  // A worker for such a folder; `trick` becomes the variable TRICK of its environment.
+  static TestBed Native(const fs::path& folder, std::string_view trick = "");
   // Writes `source` as candidate.py.
   static TestBed Python(std::string_view source);
 
@@ -33,26 +36,31 @@ class TestBed {
   Result<Answer<Json>> Start(double timeout_s = 30);
   // One call; out is poisoned before.
   Result<Answer<Json>> Call(double timeout_s = 10);
+  // Loads another source into the worker that runs, and inits it. Python only.
+  Result<Answer<Json>> Reload(std::string_view source);
   // Start and call; the first mishap on the way.
   Mishap Fate(double call_timeout_s = 10);
+
+  void StopWorker() { worker_.reset(); }
 
   Worker& worker() { return *worker_; }
   device::CpuArena& in() { return *in_; }
   device::CpuArena& out() { return *out_; }
-  const fs::path& folder() const { return folder_.path(); }
   float* out_values();
   bool OutIsRight();
   WorkerSpec spec;
 
  private:
-  TestBed(TempDir folder, TempDir scratch, WorkerKind kind);
+  TestBed(WorkerKind kind, fs::path folder);
 
-  TempDir folder_;
-  TempDir scratch_;
+  TempDir files_;  // python/ for sources, scratch/
   std::unique_ptr<device::CpuArena> in_;
   std::unique_ptr<device::CpuArena> out_;
   std::unique_ptr<Worker> worker_;
+  Result<Answer<Json>> LoadAndInit(double timeout_s);
+
   std::string path_;
+  int reloads_ = 0;
   std::string lane_;
 };
 

@@ -45,8 +45,9 @@ std::string SignalName(int signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
-// What a worker may say about itself. Anything else that it claims is a runtime error.
-Outcome StatedOutcome(const Json& reply) {
+// What a worker may say about itself. Anything else that it claims is a runtime error. Loading
+// compiles a Python source.
+Outcome StatedOutcome(const Json& reply, std::string_view verb) {
   const Json* const name = reply.Find("outcome");
   if (name == nullptr || !name->is_string()) return Outcome::kRuntimeError;
   const Result<Outcome> outcome = ParseOutcome(name->as_string());
@@ -54,6 +55,7 @@ Outcome StatedOutcome(const Json& reply) {
   constexpr std::array kAllowed = {Outcome::kRuntimeError, Outcome::kBadInterface,
                                    Outcome::kWrongStructure, Outcome::kOutOfMemory,
                                    Outcome::kUnsupported};
+  if (*outcome == Outcome::kCompileError && verb == "load") return *outcome;
   return std::ranges::find(kAllowed, *outcome) != kAllowed.end() ? *outcome
                                                                  : Outcome::kRuntimeError;
 }
@@ -141,9 +143,9 @@ class SandboxedWorker final : public Worker {
     }
     if (!ok->as_bool()) {
       const Json* const reason = reply.Find("reason");
-      return Bad(StatedOutcome(reply), reason != nullptr && reason->is_string()
-                                           ? reason->as_string()
-                                           : "no reason given");
+      return Bad(StatedOutcome(reply, Verb()), reason != nullptr && reason->is_string()
+                                                   ? reason->as_string()
+                                                   : "no reason given");
     }
     book_.Note(request_, reply);
     return reply;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/testing.h"
+#include "worker/bell_page.h"
+#include "worker/test_bed.h"
+
+namespace roofmark::worker {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kFunction = R"(
+def run(x, out, factor):
+    out.copy_(x * factor)
+)";
+
+// Starting an interpreter with PyTorch takes seconds, so these tests share one.
+class PythonWorker : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    bed_ = std::make_unique<TestBed>(TestBed::Python(kFunction));
+    const auto started = bed_->Start();
+    ASSERT_THAT(started, IsOk());
+    ASSERT_TRUE(started->has_value()) << started->error().reason;
+  }
+  static void TearDownTestSuite() { bed_.reset(); }
+
+  // What comes of loading `source` and calling it once.
+  static Mishap FateOf(std::string_view source) {
+    for (const auto& answer : {bed_->Reload(source), bed_->Call()}) {
+      if (!answer) return {.outcome = Outcome::kNotRun, .reason = answer.error().message()};
+      if (!*answer) return answer->error();
+    }
+    return {.outcome = Outcome::kPassed};
+  }
+
+  static std::unique_ptr<TestBed> bed_;
+};
+std::unique_ptr<TestBed> PythonWorker::bed_;
+
+TEST_F(PythonWorker, RunsAFunctionOnItsDestination) {
+  const Mishap fate = FateOf(kFunction);
+  EXPECT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+  EXPECT_TRUE(bed_->OutIsRight());
+  EXPECT_NE(bed_->worker().versions().Find("torch"), nullptr);
+}
+
+TEST_F(PythonWorker, RunsAModelClassByNames) {
+  const Mishap fate = FateOf(R"(
+import torch
+class Model(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+    def forward(self, x):
+        return x * self.factor
+)");
+  EXPECT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+  EXPECT_TRUE(bed_->OutIsRight());
+}
+
+TEST_F(PythonWorker, RunsAModelNewClassByPositionWithItsOwnConstructorArguments) {
+  const Mishap fate = FateOf(R"(
+import torch
+class Model(torch.nn.Module):
+    def forward(self, a):
+        raise RuntimeError("the old one")
+class ModelNew(torch.nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+    def forward(self, anything):
+        return (anything * self.scale,)
+def get_init_inputs():
+    return [2.0]
+)");
+  EXPECT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+  EXPECT_TRUE(bed_->OutIsRight());
+}
+
+TEST_F(PythonWorker, RefusesOutputsOfTheWrongStructure) {
+  const std::string model =
+      "import torch\nclass Model(torch.nn.Module):\n  def forward(self, x):\n";
+  for (const auto& [body, text] : std::vector<std::pair<std::string, std::string>>{
+           {"    return x[1:]", "it must be torch.float32 [1000]"},
+           {"    return x.double()", "torch.float64"},
+           {"    return x, x", "returned 2 outputs"},
+           {"    return {'y': x}", "returned ['y']"},
+           {"    return None", "NoneType"}}) {
+    const Mishap fate = FateOf(model + body + "\n");
+    EXPECT_EQ(fate.outcome, Outcome::kWrongStructure) << body;
+    EXPECT_THAT(fate.reason, HasSubstr(text));
+  }
+}
+
+TEST_F(PythonWorker, NamesWhatDoesNotFitTheContract) {
+  const Mishap unknown = FateOf("def run(x, out, colour):\n    pass\n");
+  EXPECT_EQ(unknown.outcome, Outcome::kBadInterface);
+  EXPECT_THAT(unknown.reason, HasSubstr("'colour'"));
+  const Mishap nothing = FateOf("x = 1\n");
+  EXPECT_EQ(nothing.outcome, Outcome::kBadInterface);
+  const Mishap syntax = FateOf("def run(:\n");
+  EXPECT_EQ(syntax.outcome, Outcome::kCompileError);
+  EXPECT_THAT(syntax.reason, HasSubstr("SyntaxError"));
+}
+
+TEST_F(PythonWorker, ExceptionsComeBackWithTheirPlace) {
+  const Mishap raised = FateOf("def run(x, out):\n    raise ValueError('my own words')\n");
+  EXPECT_EQ(raised.outcome, Outcome::kRuntimeError);
+  EXPECT_THAT(raised.reason, HasSubstr("ValueError: my own words"));
+  EXPECT_THAT(raised.reason, HasSubstr(".py:2 in run"));
+  const Mishap left = FateOf("import sys\ndef run(x, out):\n    sys.exit(0)\n");
+  EXPECT_EQ(left.outcome, Outcome::kRuntimeError);
+  const Mishap memory =
+      FateOf("import torch\ndef run(x, out):\n    torch.empty(1 << 50, dtype=torch.uint8)\n");
+  EXPECT_EQ(memory.outcome, Outcome::kOutOfMemory) << memory.reason;
+}
+
+TEST_F(PythonWorker, ServesTheDoorbellAndStoresAfterTheWindow) {
+  ASSERT_EQ(FateOf("import torch\nclass Model(torch.nn.Module):\n  def forward(self, x):\n"
+                   "    return x + x\n")
+                .outcome,
+            Outcome::kPassed);
+  ASSERT_THAT(bed_->out().Poison(), IsOk());
+  BellPage page = std::move(BellPage::Make()).value();
+  const std::array<int, 1> fds = {page.fd()};
+  const Json call = Json::MakeObject().Set("in", "in").Set("out", "out");
+  ASSERT_THAT(bed_->worker().Send(
+                  Json::MakeObject().Set("do", "bell").Set("calls", Json::Array{call}), fds),
+              IsOk());
+  ASSERT_TRUE(Ring(bed_->worker(), page.bell(), kBellEmpty | 1, 5)->has_value());
+  const auto rung = Ring(bed_->worker(), page.bell(), 1, 5);
+  ASSERT_TRUE(rung->has_value()) << rung->error().reason;
+  EXPECT_GT((*rung)->worker_ns, 0);
+  ASSERT_TRUE(Ring(bed_->worker(), page.bell(), kBellStop, 5)->has_value());
+  const auto reply = bed_->worker().Receive(5);
+  ASSERT_TRUE(reply->has_value()) << reply->error().reason;
+  EXPECT_TRUE(bed_->OutIsRight());
+}
+
+// Kills its worker, so it comes last.
+TEST_F(PythonWorker, WritingToAnInputInPlaceIsNamed) {
+  const Mishap fate = FateOf("def run(x, out):\n    out.copy_(x)\n    x.mul_(2)\n");
+  EXPECT_EQ(fate.outcome, Outcome::kInputMutated) << fate.reason;
+}
+
+}  // namespace
+}  // namespace roofmark::worker

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/sandbox.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/testing.h"
+#include "worker/test_bed.h"
+
+namespace roofmark::worker {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Counts in out[k] whether attempt k to leave the sandbox worked.
+constexpr std::string_view kAttempts = R"(
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "roofmark/scale.h"
+static float Opens(const char* path, int flags) { return open(path, flags) >= 0; }
+int run(const scale_args* args, void*, void*) {
+  float* out = static_cast<float*>(args->out.data);
+  memset(out, 0, sizeof(float) * args->n);
+  int k = 0;
+  const pid_t parent = getppid();
+  char path[64];
+  out[k++] = ptrace(PTRACE_ATTACH, parent, 0, 0) == 0;
+  out[k++] = kill(parent, SIGKILL) == 0;
+  snprintf(path, sizeof path, "/proc/%d/mem", parent);
+  out[k++] = Opens(path, O_RDONLY);
+  snprintf(path, sizeof path, "/proc/%d/mem", JUDGE_PID);
+  out[k++] = Opens(path, O_RDONLY);
+  out[k++] = kill(JUDGE_PID, 0) == 0;
+  out[k++] = Opens(JUDGE_FILE, O_RDONLY);
+  out[k++] = Opens("/etc/shadow", O_RDONLY);
+  out[k++] = Opens("/root", O_RDONLY);
+  out[k++] = Opens("/candidate/new", O_CREAT | O_WRONLY);
+  out[k++] = Opens("/usr/new", O_CREAT | O_WRONLY);
+  out[k++] = Opens("/new", O_CREAT | O_WRONLY);
+  out[k++] = Opens("/proc/sys/kernel/core_pattern", O_WRONLY);
+  out[k++] = setuid(0) == 0;
+  out[k++] = unshare(CLONE_NEWUSER) == 0;
+  out[k++] = mount("none", "/tmp", "tmpfs", 0, nullptr) == 0;
+  out[k++] = syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0) >= 0 || errno != 1;
+  char byte;
+  iovec local = {&byte, 1}, remote = {&byte, 1};
+  out[k++] = process_vm_readv(parent, &local, 1, &remote, 1, 0) >= 0;
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(80);
+  inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+  int s = socket(AF_INET, SOCK_STREAM, 0);
+  // Without a network the answer is "unreachable", not "refused".
+  out[k++] = connect(s, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 || errno == ECONNREFUSED;
+  out[k] = -1;
+  return 0;
+}
+)";
+
+TEST(Sandbox, NoAttemptToLeaveItWorks) {
+  const TempDir built =
+      TestBed::Compile(fmt::format("#include <errno.h>\n#define JUDGE_PID {}\n"
+                                   "#define JUDGE_FILE \"{}\"\n{}",
+                                   ::getpid(), __FILE__, kAttempts));
+  TestBed bed = TestBed::Native(built.path());
+  const Mishap fate = bed.Fate();
+  ASSERT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+  int attempt = 0;
+  for (; bed.out_values()[attempt] != -1; ++attempt) {
+    EXPECT_EQ(bed.out_values()[attempt], 0) << "attempt " << attempt;
+  }
+  EXPECT_EQ(attempt, 18);
+}
+
+TEST(Sandbox, ChildrenThatOutliveTheirWorkerAreKilled) {
+  const TempDir built = TestBed::Compile(R"(
+#include <fcntl.h>
+#include <unistd.h>
+#include "roofmark/scale.h"
+int run(const scale_args* args, void*, void*) {
+  if (fork() == 0) {
+    setsid();
+    if (fork() != 0) _exit(0);
+    const int fd = open("/scratch/alive", O_CREAT | O_WRONLY | O_APPEND, 0644);
+    for (;;) { (void)!write(fd, "x", 1); usleep(1000); }
+  }
+  while (access("/scratch/alive", F_OK) != 0) usleep(1000);
+  return 0;
+}
+)");
+  TestBed bed = TestBed::Native(built.path());
+  const fs::path alive = bed.spec.scratch / "alive";
+  ASSERT_EQ(bed.Fate().outcome, Outcome::kPassed);
+  ASSERT_TRUE(fs::exists(alive));
+  bed.StopWorker();
+  const auto size = fs::file_size(alive);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(fs::file_size(alive), size);
+}
+
+TEST(Sandbox, AForkBombEndsAtItsLimit) {
+  const TempDir built = TestBed::Compile(R"(
+#include <unistd.h>
+#include "roofmark/scale.h"
+int run(const scale_args*, void*, void*) {
+  for (int i = 0; i < 100000; ++i) if (fork() == 0) { pause(); }
+  return 3;
+}
+)");
+  TestBed bed = TestBed::Native(built.path());
+  const Mishap fate = bed.Fate(20);
+  EXPECT_EQ(fate.outcome, Outcome::kRuntimeError) << fate.reason;
+}
+
+class Compile : public ::testing::Test {
+ protected:
+  Answer<std::string> Run(std::string_view source, double timeout_s = 30) {
+    EXPECT_THAT(WriteFile(folder_.path() / "a.cc", source), IsOk());
+    auto answer = RunSandboxed({.argv = {"g++", "-std=c++20", "-fconstexpr-ops-limit=1000000000000",
+                                         "-fconstexpr-loop-limit=2000000000", "-c",
+                                         "/candidate/a.cc", "-o", "/scratch/a.o"},
+                                .folder = folder_.path(),
+                                .scratch = scratch_.path(),
+                                .timeout_s = timeout_s});
+    EXPECT_THAT(answer, IsOk());
+    return std::move(*answer);
+  }
+  TempDir folder_ = std::move(TempDir::Make("roofmark-test")).value();
+  TempDir scratch_ = std::move(TempDir::Make("roofmark-test")).value();
+};
+
+TEST_F(Compile, LeavesItsProductInScratch) {
+  EXPECT_TRUE(Run("int f() { return 1; }").has_value());
+  EXPECT_TRUE(fs::exists(scratch_.path() / "a.o"));
+}
+
+TEST_F(Compile, SaysWhatTheCompilerSays) {
+  const auto answer = Run("int f() { return undeclared; }");
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().outcome, Outcome::kCompileError);
+  EXPECT_THAT(answer.error().reason, HasSubstr("was not declared in this scope"));
+}
+
+TEST_F(Compile, CannotIncludeFilesOfThisMachine) {
+  for (const std::string path : {"/etc/shadow", "/etc/hostname", __FILE__}) {
+    const auto answer = Run(fmt::format("#include \"{}\"\n", path));
+    ASSERT_FALSE(answer.has_value()) << path;
+    EXPECT_THAT(answer.error().reason, HasSubstr("No such file"));
+  }
+  const auto incbin = Run("asm(\".incbin \\\"/etc/shadow\\\"\");");
+  ASSERT_FALSE(incbin.has_value());
+  EXPECT_THAT(incbin.error().reason, Not(HasSubstr("root:")));
+}
+
+TEST_F(Compile, ABombInConstexprEndsAtTheLimit) {
+  const auto answer = Run(
+      "constexpr long f() { long n = 0; for (long i = 0; i < 1000000000; ++i) n += i; return n; }\n"
+      "static_assert(f() != 0);",
+      0.5);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().outcome, Outcome::kTimedOut);
+}
+
+}  // namespace
+}  // namespace roofmark::worker
