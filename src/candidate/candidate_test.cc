@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+#include "base/subprocess.h"
+#include "base/testing.h"
+#include "candidate/build.h"
+#include "candidate/vendor.h"
+
+namespace roofmark::candidate {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class CandidateTest : public ::testing::Test {
+ protected:
+  fs::path Write(const std::string& name, std::string_view text) {
+    EXPECT_THAT(WriteFile(folder_.path() / name, text), IsOk());
+    return folder_.path() / name;
+  }
+  TempDir folder_ = std::move(TempDir::Make("roofmark-test")).value();
+};
+
+using ReadCandidateTest = CandidateTest;
+using VendorTest = CandidateTest;
+
+TEST_F(ReadCandidateTest, TakesTheLaneFromExtensionAndImports) {
+  EXPECT_EQ(ReadCandidate(Write("a.cc", ""))->lane, Lane::kCpp);
+  EXPECT_EQ(ReadCandidate(Write("a.cu", ""))->lane, Lane::kCuda);
+  EXPECT_EQ(ReadCandidate(Write("a.py", "import torch\n"))->lane, Lane::kTorch);
+  EXPECT_EQ(ReadCandidate(Write("b.py", "import torch\nimport triton.language as tl\n"))->lane,
+            Lane::kTriton);
+  EXPECT_EQ(ReadCandidate(Write("c.py", "# import triton\nimport tritonlike\n"))->lane,
+            Lane::kTorch);
+}
+
+TEST_F(ReadCandidateTest, APythonFileCanSayThatItIsABaseline) {
+  EXPECT_EQ(ReadCandidate(Write("a.py", "ROLE = \"baseline\"\n"))->role, Role::kBaseline);
+  EXPECT_EQ(ReadCandidate(Write("b.py", "# ROLE = \"baseline\"\n"))->role, Role::kCandidate);
+}
+
+TEST_F(ReadCandidateTest, RefusesWhatHasNoLane) {
+  EXPECT_THAT(ReadCandidate(Write("a.txt", "")), HasError(ErrorKind::kInput, "'*.txt'"));
+  EXPECT_THAT(ReadCandidate(folder_.path()), HasError(ErrorKind::kInput, "no candidate.toml"));
+  EXPECT_THAT(ReadCandidate(folder_.path() / "b.cc"), HasError(ErrorKind::kNotFound, "b.cc"));
+}
+
+TEST_F(ReadCandidateTest, ReadsAFolderByItsManifest) {
+  Write("k/main.cu", "");
+  Write("k/more.cu", "");
+  Write("k/include/tile.h", "");
+  Write("k/candidate.toml",
+        "name = \"fast\"\nsources = [\"more.cu\", \"main.cu\"]\nentry = \"main.cu::go\"\n"
+        "options = [\"-DTILE=4\"]\ninclude = [\"include\"]\nrole = \"baseline\"\n");
+  const auto candidate = ReadCandidate(folder_.path() / "k");
+  ASSERT_THAT(candidate, IsOk());
+  EXPECT_EQ(candidate->name, "fast");
+  EXPECT_EQ(candidate->lane, Lane::kCuda);
+  EXPECT_EQ(candidate->role, Role::kBaseline);
+  EXPECT_EQ(candidate->entry, "go");
+  EXPECT_EQ(candidate->sources, (std::vector<fs::path>{"main.cu", "more.cu"}));
+  EXPECT_EQ(candidate->content_hash.size(), 64U);
+}
+
+TEST_F(ReadCandidateTest, TheHashCoversSourcesHeadersAndOptions) {
+  const auto hash = [&](const char* source, const char* header, const char* option) {
+    Write("k/a.cc", source);
+    Write("k/include/a.h", header);
+    Write("k/candidate.toml", std::string("sources = [\"a.cc\"]\ninclude = [\"include\"]\n") +
+                                  "options = [\"" + option + "\"]\n");
+    return ReadCandidate(folder_.path() / "k")->content_hash;
+  };
+  const std::string first = hash("1", "2", "3");
+  EXPECT_EQ(hash("1", "2", "3"), first);
+  EXPECT_NE(hash("x", "2", "3"), first);
+  EXPECT_NE(hash("1", "x", "3"), first);
+  EXPECT_NE(hash("1", "2", "x"), first);
+}
+
+TEST_F(ReadCandidateTest, RefusesAManifestThatLeavesItsFolderOrIsUnclear) {
+  Write("k/a.cc", "");
+  const auto read = [&](const char* manifest) {
+    Write("k/candidate.toml", manifest);
+    return ReadCandidate(folder_.path() / "k");
+  };
+  EXPECT_THAT(read("sources = [\"../../etc/passwd\"]\n"), HasError(ErrorKind::kInput, "leaves"));
+  EXPECT_THAT(read("sources = [\"/etc/passwd\"]\n"), HasError(ErrorKind::kInput, "leaves"));
+  EXPECT_THAT(read("sources = [\"b.cc\"]\n"), HasError(ErrorKind::kNotFound, "b.cc"));
+  EXPECT_THAT(read("name = \"x\"\n"), HasError(ErrorKind::kInput, "name the files"));
+  EXPECT_THAT(read("sources = [\"a.cc\"]\ncolour = 1\n"), HasError(ErrorKind::kInput, "'colour'"));
+  EXPECT_THAT(read("sources = [\"a.cc\"]\nrole = \"x\"\n"), HasError(ErrorKind::kInput, "role"));
+}
+
+Operator SmallOperator() {
+  Operator op;
+  op.name = "small";
+  op.summary = "a small one";
+  op.axes = {{"tokens", false}, {"lens", true}};
+  op.derived = {{.name = "total", .expression = "L", .over = "lens"}};
+  op.attributes = {{"eps", 1e-6}};
+  op.inputs = {{.name = "x", .dtype = DType::kBF16, .sizes = {"tokens"}}};
+  op.outputs = {{.name = "out", .dtype = DType::kF32, .sizes = {"tokens"}}};
+  return op;
+}
+
+TEST_F(CandidateTest, TheHeaderDeclaresTheStructInTheContractsOrder) {
+  const std::string header = ContractHeader(SmallOperator());
+  size_t at = 0;
+  for (const char* member : {"DLTensor x;", "DLTensor out;", "int64_t tokens;", "int64_t total;",
+                             "double eps;", "} small_args;"}) {
+    const size_t found = header.find(member, at);
+    ASSERT_NE(found, std::string::npos) << member;
+    at = found;
+  }
+  EXPECT_THAT(header, Not(HasSubstr("int64_t lens")));
+}
+
+TEST_F(CandidateTest, TheHeadersCompileAsCAndAsCxx) {
+  Write("roofmark/abi.h", AbiHeader());
+  Write("roofmark/small.h", ContractHeader(SmallOperator()));
+  const std::string text =
+      "#include \"roofmark/small.h\"\n"
+      "int check[sizeof(DLTensor) == 48 && sizeof(small_args) == 2 * 48 + 3 * 8 ? 1 : -1];\n";
+  for (const char* compiler : {"gcc", "g++"}) {
+    const auto result =
+        RunCommand({compiler, "-Wall", "-Werror", "-fsyntax-only", "-I" + folder_.path().string(),
+                    Write(compiler[1] == 'c' ? "a.c" : "a.cc", text).string()});
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->exit_code, 0) << result->err;
+  }
+}
+
+TEST_F(CandidateTest, PlansAnOrdinaryCompilation) {
+  const auto candidate = ReadCandidate(Write("fast.cc", ""));
+  const auto plan = PlanBuild(*candidate, "/candidate", "/include", "/scratch", "x86-64");
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_EQ(plan->library, "/scratch/candidate.so");
+  EXPECT_THAT(plan->command, Contains("/candidate/fast.cc"));
+  EXPECT_THAT(plan->command, Contains("-I/include"));
+  EXPECT_TRUE(plan->device_code.empty());
+}
+
+TEST_F(CandidateTest, PythonLanesCompileInTheirWorker) {
+  const auto candidate = ReadCandidate(Write("a.py", "import triton\n"));
+  EXPECT_TRUE(PlanBuild(*candidate, "/c", "/i", "/o", "sm_90")->command.empty());
+}
+
+fs::path Build(const fs::path& folder, const std::string& source,
+               const std::vector<std::string>& more = {}) {
+  EXPECT_THAT(WriteFile(folder / "v.cc", source), IsOk());
+  std::vector<std::string> argv = {
+      "g++", "-shared", "-fPIC", "-o", (folder / "v.so").string(), (folder / "v.cc").string()};
+  argv.insert(argv.end(), more.begin(), more.end());
+  const auto built = RunCommand(argv);
+  EXPECT_TRUE(built.has_value() && built->exit_code == 0);
+  return folder / "v.so";
+}
+
+TEST_F(VendorTest, AnHonestLibraryHasNone) {
+  const auto found = VendorSymbol(Build(folder_.path(),
+                                        "#include <cmath>\n#include <cstdlib>\n"
+                                        "double f(double x) { return exp(x); }"));
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ(*found, std::nullopt);
+}
+
+TEST_F(VendorTest, NamesAVendorsFunction) {
+  EXPECT_EQ(*VendorSymbol(Build(folder_.path(),
+                                "extern \"C\" int cublasGemmEx(int);\n"
+                                "int f() { return cublasGemmEx(1); }")),
+            "cublasGemmEx");
+  EXPECT_EQ(*VendorSymbol(Build(folder_.path(),
+                                "namespace at { int mm(); }\n"
+                                "int f() { return at::mm(); }")),
+            "_ZN2at2mmEv");
+}
+
+TEST_F(VendorTest, NamesAVendorsLibraryThatIsLinked) {
+  const fs::path vendor =
+      Build(folder_.path(), "int g() { return 1; }", {"-Wl,-soname,libcublas.so.12"});
+  fs::copy_file(vendor, folder_.path() / "libcublas.so");
+  EXPECT_EQ(*VendorSymbol(Build(folder_.path(), "int g(); int f() { return g(); }",
+                                {"-L" + folder_.path().string(), "-lcublas"})),
+            "libcublas.so.12");
+}
+
+TEST_F(VendorTest, RefusesWhatIsNoLibrary) {
+  EXPECT_THAT(VendorSymbol(Write("a.so", "text")), HasError(ErrorKind::kInput, "no x86-64"));
+  std::string broken = *ReadFile(Build(folder_.path(), "int f() { return 1; }"));
+  broken.resize(broken.size() / 3);
+  EXPECT_THAT(VendorSymbol(Write("b.so", broken)), HasError(ErrorKind::kInput, "b.so"));
+}
+
+TEST_F(VendorTest, KnowsVendorLibrariesByName) {
+  for (const char* name : {"libcublasLt.so.13", "libcudnn_ops.so", "libtorch_cpu.so", "libc10.so",
+                           "libopenblasp-r0.3.21.so"}) {
+    EXPECT_TRUE(IsVendorLibrary(name)) << name;
+  }
+  for (const char* name : {"libc.so.6", "libcudart.so.13", "libnvrtc.so.13", "libgomp.so.1"}) {
+    EXPECT_FALSE(IsVendorLibrary(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace roofmark::candidate
