@@ -41,6 +41,17 @@ constexpr std::array<Hierarchy, 2> kHierarchies = {
     {{"", "/sys/fs/cgroup", "memory.max", "memory.current"},
      {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"}}};
 
+// Page cache that the kernel gives back before it kills; counted as used by the group.
+int64_t ReclaimableIn(const fs::path& folder) {
+  const auto stat = ReadFile(folder / "memory.stat");
+  if (!stat) return 0;
+  for (const std::string_view line : Split(*stat, '\n')) {
+    constexpr std::string_view kKey = "inactive_file ";
+    if (line.starts_with(kKey)) return ParseInt(line.substr(kKey.size())).value_or(0);
+  }
+  return 0;
+}
+
 // The least room under the limits of this process's group and its parents.
 std::optional<int64_t> RoomInGroups(const Hierarchy& hierarchy) {
   std::optional<int64_t> least;
@@ -49,7 +60,9 @@ std::optional<int64_t> RoomInGroups(const Hierarchy& hierarchy) {
     const fs::path folder = fs::path(hierarchy.root) / group;
     const std::optional<int64_t> limit = NumberIn(folder / hierarchy.limit);
     const std::optional<int64_t> usage = NumberIn(folder / hierarchy.usage);
-    if (limit && usage) least = std::min(least.value_or(INT64_MAX), *limit - *usage);
+    if (limit && usage) {
+      least = std::min(least.value_or(INT64_MAX), *limit - *usage + ReclaimableIn(folder));
+    }
     if (group.empty()) return least;
     group = group.parent_path();
   }

@@ -26,7 +26,6 @@ constexpr std::string_view kSource = R"(
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
-#include "roofmark/scale.h"
 
 static bool Is(const char* name) { return strcmp(getenv("TRICK"), name) == 0; }
 

@@ -17,6 +17,7 @@
 
 #include "worker/init_process.h"
 #include "worker/launcher.h"
+#include "worker/sandbox_limits.h"
 
 namespace roofmark::worker {
 namespace {
@@ -83,31 +84,53 @@ bool LiesIn(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-// Replaces paths that are arguments or follow a two-letter option such as -I.
-void RewritePaths(SandboxSpec* spec) {
-  for (std::string& word : spec->argv) {
-    const size_t start = word.starts_with('-') ? word.find('/') : 0;
-    if (start == std::string::npos) continue;
-    word = word.substr(0, start) + InsidePath(*spec, std::string_view(word).substr(start));
-  }
-  for (std::string& variable : spec->environment) {
-    const size_t equals = variable.find('=');
-    if (variable.starts_with("PATH=")) continue;
-    variable = variable.substr(0, equals + 1) +
-               InsidePath(*spec, std::string_view(variable).substr(equals + 1));
-  }
-  spec->folder = InsidePath(*spec, spec->folder);
-}
-
-}  // namespace
-
-std::string InsidePath(const SandboxSpec& spec, std::string_view path) {
-  if (spec.isolation != Isolation::kNone) return std::string(path);
-  for (const TreeEntry& entry : spec.tree) {
+std::string OutsidePath(const std::vector<TreeEntry>& tree, std::string_view path) {
+  for (const TreeEntry& entry : tree) {
     if (entry.source.empty() || !LiesIn(path, entry.target)) continue;
     return entry.source + std::string(path.substr(entry.target.size()));
   }
   return std::string(path);
+}
+
+// Replaces paths in arguments (behind an option such as -I, too) and in variables.
+void ReplacePaths(SandboxSpec* spec) {
+  for (std::string& word : spec->argv) {
+    const size_t start = word.starts_with('-') ? word.find('/') : 0;
+    if (start == std::string::npos) continue;
+    word = word.substr(0, start) + OutsidePath(spec->tree, std::string_view(word).substr(start));
+  }
+  for (std::string& variable : spec->environment) {
+    const size_t value = variable.find('=') + 1;
+    if (variable.starts_with("PATH=")) continue;
+    variable = variable.substr(0, value) +
+               OutsidePath(spec->tree, std::string_view(variable).substr(value));
+  }
+  spec->folder = OutsidePath(spec->tree, spec->folder);
+}
+
+// Root's sandboxed processes are nobody, except where there are no mounts; the folders that they
+// may write belong to whom they are.
+void GiveWritable(const std::vector<TreeEntry>& tree, unsigned user) {
+  if (::geteuid() != 0) return;
+  for (const TreeEntry& entry : tree) {
+    if (entry.step == TreeStep::kReadWrite) (void)!::chown(entry.source.c_str(), user, user);
+  }
+}
+
+// Writes the text files of a tree below `folder`, and makes them mounts from there.
+Result<void> WriteTexts(const fs::path& folder, std::vector<TreeEntry>* tree) {
+  for (TreeEntry& entry : *tree) {
+    if (entry.step != TreeStep::kText) continue;
+    entry.source = folder.string() + entry.target;
+    TRY(WriteFile(entry.source, entry.text));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Sandbox::InsidePath(std::string_view path) const {
+  return OutsidePath(unmounted_, path);
 }
 
 Result<std::unique_ptr<Sandbox>> Sandbox::Spawn(const SandboxSpec& spec) {
@@ -129,7 +152,6 @@ Result<std::unique_ptr<Sandbox>> Sandbox::Spawn(const SandboxSpec& spec) {
   }
   std::unique_ptr<Sandbox> sandbox(new Sandbox(Channel(std::move(pair.judge)), launcher,
                                                std::move(leash.write), std::move(log.read)));
-  sandbox->isolation_ = spec.isolation;
   pair.worker.reset();
   log.write.reset();
   leash.read.reset();
@@ -159,26 +181,40 @@ Result<std::unique_ptr<Sandbox>> Sandbox::Start(SandboxSpec spec) {
     return Fail(ErrorKind::kDevice, "main() of this binary does not call MaybeRunWorker first");
   }
   std::string refusals;
-  constexpr std::array kAll = {Isolation::kUserNamespace, Isolation::kNamespaces, Isolation::kNone};
-  for (const Isolation isolation : kAll) {
+  for (const Isolation isolation : {Isolation::kUserNamespace, Isolation::kNamespaces}) {
     if (isolation < best_isolation.load()) continue;
     if (isolation == Isolation::kNamespaces && ::geteuid() != 0) continue;
     spec.isolation = isolation;
-    if (isolation == Isolation::kNone) {
-      RewritePaths(&spec);
-      // Nothing else then keeps a process of the same user from this one's memory.
-      ::prctl(PR_SET_DUMPABLE, 0);
-    }
+    GiveWritable(spec.tree, kNobody);
     std::unique_ptr<Sandbox> sandbox = TRY(Spawn(spec));
     const Result<void> report = sandbox->AwaitReport();
     if (report) {
       best_isolation = isolation;
-      if (isolation == Isolation::kNone) sandbox->level_ += " (" + refusals + ")";
       return sandbox;
     }
     refusals += (refusals.empty() ? "" : "; ") + report.error().message();
   }
-  return Fail(ErrorKind::kDevice, "cannot start a sandboxed process: " + refusals);
+  auto sandbox = StartUnmounted(std::move(spec));
+  if (!sandbox) return std::unexpected(sandbox.error().Context(refusals));
+  best_isolation = Isolation::kNone;
+  if (!refusals.empty()) (*sandbox)->level_ += " (" + refusals + ")";
+  return sandbox;
+}
+
+// The last resort. Only limits and the system-call filter hold; the verdict's level says so.
+Result<std::unique_ptr<Sandbox>> Sandbox::StartUnmounted(SandboxSpec spec) {
+  spec.isolation = Isolation::kNone;
+  GiveWritable(spec.tree, 0);
+  TempDir texts = TRY(TempDir::Make("roofmark-texts"));
+  TRY(WriteTexts(texts.path(), &spec.tree));
+  ReplacePaths(&spec);
+  // Nothing else keeps a process of the same user from this one's memory.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  std::unique_ptr<Sandbox> sandbox = TRY(Spawn(spec));
+  TRY_IN(sandbox->AwaitReport(), "cannot start a confined process");
+  sandbox->unmounted_ = std::move(spec.tree);
+  sandbox->texts_.emplace(std::move(texts));
+  return sandbox;
 }
 
 Sandbox::~Sandbox() {
@@ -208,6 +244,14 @@ void Sandbox::Kill() {
   // The launcher itself is stuck; its death still kills the init process.
   ::kill(launcher_, SIGKILL);
   (void)WaitForExit(After(10));
+}
+
+Isolation BestIsolation() {
+  return best_isolation.load();
+}
+
+void SetBestIsolation(Isolation isolation) {
+  best_isolation = isolation;
 }
 
 }  // namespace roofmark::worker

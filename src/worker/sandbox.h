@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
+#include <string_view>
+#include <vector>
 
+#include "base/files.h"
 #include "base/owned.h"
 #include "base/result.h"
 #include "worker/channel.h"
@@ -31,7 +33,9 @@ class Sandbox {
   // The untrusted process, in the judge's pid namespace.
   pid_t pid() const { return pid_; }
   const std::string& level() const { return level_; }
-  Isolation isolation() const { return isolation_; }
+  // A path inside, as the process must name it: unchanged, or, where there are no mounts, the path
+  // outside of what would be mounted there.
+  std::string InsidePath(std::string_view path) const;
 
   // The exit code (128 + signal) once the process and its descendants are gone.
   std::optional<int> Exited();
@@ -47,6 +51,7 @@ class Sandbox {
         leash_(std::move(leash)),
         log_(std::move(log)) {}
   static Result<std::unique_ptr<Sandbox>> Spawn(const SandboxSpec& spec);
+  static Result<std::unique_ptr<Sandbox>> StartUnmounted(SandboxSpec spec);
   // Waits for the report of the confined process.
   Result<void> AwaitReport();
 
@@ -56,12 +61,14 @@ class Sandbox {
   Fd leash_;
   LogTail log_;
   std::string level_;
-  Isolation isolation_ = Isolation::kNone;
+  std::vector<TreeEntry> unmounted_;  // where there are no mounts
+  std::optional<TempDir> texts_;      // there, the files that would only exist inside
   std::optional<int> exit_code_;
 };
 
-// A path inside, as the process itself must name it: unchanged, or the source of the mount that it
-// lies in where there are no mounts.
-std::string InsidePath(const SandboxSpec& spec, std::string_view path);
+// What this machine permits at most, as the starts of this process have found out. Setting it makes
+// later starts try nothing stronger.
+Isolation BestIsolation();
+void SetBestIsolation(Isolation isolation);
 
 }  // namespace roofmark::worker

@@ -30,7 +30,6 @@ constexpr std::string_view kAttempts = R"(
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "roofmark/scale.h"
 static float Opens(const char* path, int flags) { return open(path, flags) >= 0; }
 int run(const scale_args* args, void*, void*) {
   float* out = static_cast<float*>(args->out.data);
@@ -39,7 +38,9 @@ int run(const scale_args* args, void*, void*) {
   const pid_t parent = getppid();
   char path[64];
   out[k++] = ptrace(PTRACE_ATTACH, parent, 0, 0) == 0;
-  out[k++] = kill(parent, SIGKILL) == 0;
+  kill(parent, SIGKILL);
+  usleep(1000);
+  out[k++] = kill(parent, 0) != 0 && errno == ESRCH;
   snprintf(path, sizeof path, "/proc/%d/mem", parent);
   out[k++] = Opens(path, O_RDONLY);
   snprintf(path, sizeof path, "/proc/%d/mem", JUDGE_PID);
@@ -90,7 +91,6 @@ TEST(Sandbox, ChildrenThatOutliveTheirWorkerAreKilled) {
   const TempDir built = TestBed::Compile(R"(
 #include <fcntl.h>
 #include <unistd.h>
-#include "roofmark/scale.h"
 int run(const scale_args* args, void*, void*) {
   if (fork() == 0) {
     setsid();
@@ -115,7 +115,6 @@ int run(const scale_args* args, void*, void*) {
 TEST(Sandbox, AForkBombEndsAtItsLimit) {
   const TempDir built = TestBed::Compile(R"(
 #include <unistd.h>
-#include "roofmark/scale.h"
 int run(const scale_args*, void*, void*) {
   for (int i = 0; i < 100000; ++i) if (fork() == 0) { pause(); }
   return 3;
@@ -125,6 +124,37 @@ int run(const scale_args*, void*, void*) {
   const Mishap fate = bed.Fate(20);
   EXPECT_EQ(fate.outcome, Outcome::kRuntimeError) << fate.reason;
 }
+
+// Machines forbid namespaces in part or altogether; a worker must run there all the same, and say
+// so.
+class WeakSandbox : public ::testing::TestWithParam<Isolation> {
+ protected:
+  void SetUp() override { SetBestIsolation(GetParam()); }
+  void TearDown() override { SetBestIsolation(Isolation::kUserNamespace); }
+};
+
+TEST_P(WeakSandbox, RunsACandidateAndSaysWhatIsMissing) {
+  if (GetParam() == Isolation::kNamespaces && ::geteuid() != 0) {
+    GTEST_SKIP() << "namespaces without a user namespace are for root";
+  }
+  const TempDir built = TestBed::Compile(R"(
+int run(const scale_args* args, void*, void*) {
+  for (int64_t i = 0; i < args->n; ++i) {
+    static_cast<float*>(args->out.data)[i] = 2 * static_cast<const float*>(args->x.data)[i];
+  }
+  return 0;
+}
+)");
+  TestBed bed = TestBed::Native(built.path());
+  const Mishap fate = bed.Fate();
+  ASSERT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+  EXPECT_TRUE(bed.OutIsRight());
+  EXPECT_THAT(bed.worker().level(),
+              HasSubstr(GetParam() == Isolation::kNone ? "no namespaces" : "no user namespace"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WeakSandbox,
+                         ::testing::Values(Isolation::kNamespaces, Isolation::kNone));
 
 class Compile : public ::testing::Test {
  protected:

@@ -83,7 +83,8 @@ TempDir TestBed::Compile(std::string_view source) {
   const TempDir sources = MakeFolder();
   const TempDir include = MakeFolder();
   TempDir built = MakeFolder();
-  CHECK(WriteFile(sources.path() / "candidate.cc", source).has_value());
+  const std::string text = "#include \"roofmark/scale.h\"\n" + std::string(source);
+  CHECK(WriteFile(sources.path() / "candidate.cc", text).has_value());
   CHECK(WriteFile(include.path() / "roofmark/abi.h", candidate::AbiHeader()).has_value());
   CHECK(WriteFile(include.path() / "roofmark/scale.h", candidate::ContractHeader(ScaleOperator()))
             .has_value());

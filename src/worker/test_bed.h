@@ -24,8 +24,8 @@ class TestBed {
  public:
   static constexpr int64_t kElements = 1000;
 
-  // Compiles `source` (with "roofmark/scale.h" to include) to candidate.so in a folder. Requires:
-  // it compiles (CHECK).
+  // Compiles `source`, behind an include of "roofmark/scale.h", to candidate.so in a folder.
+  // Requires: it compiles (CHECK).
   static TempDir Compile(std::string_view source);
   // A worker for such a folder; `trick` becomes the variable TRICK of its environment.
   static TestBed Native(const fs::path& folder, std::string_view trick = "");

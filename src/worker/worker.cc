@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +17,6 @@
 #include "worker/process_memory.h"
 #include "worker/python_files.h"
 #include "worker/sandbox.h"
-#include "worker/sandbox_limits.h"
 
 namespace roofmark::worker {
 namespace {
@@ -31,6 +28,8 @@ constexpr double kLookS = 0.05;
 constexpr double kDeathTimeoutS = 5;
 constexpr uint64_t kFileBytes = uint64_t{16} << 30;
 constexpr uint64_t kProcesses = 2048;
+// PyTorch with cuBLAS and Triton holds 3 to 6 GiB on a GPU machine before it does anything.
+constexpr uint64_t kLeastCudaBytes = uint64_t{32} << 30;
 
 std::unexpected<Mishap> Bad(Outcome outcome, std::string reason) {
   return std::unexpected(Mishap{.outcome = outcome, .reason = std::move(reason)});
@@ -76,7 +75,12 @@ class SandboxedWorker final : public Worker {
     request_ = request;
     // What already waits is no reply to this; Receive finds out what it is.
     spoke_first_ = sandbox_->channel().HasUnread();
-    if (!spoke_first_) (void)sandbox_->channel().Send(request, fds, After(kSendTimeoutS));
+    if (spoke_first_) return {};
+    Json sent = request;
+    if (const Json* const path = request.Find("path"); path != nullptr && path->is_string()) {
+      sent.Set("path", sandbox_->InsidePath(path->as_string()));
+    }
+    (void)sandbox_->channel().Send(sent, fds, After(kSendTimeoutS));
     return {};
   }
 
@@ -190,12 +194,6 @@ class SandboxedWorker final : public Worker {
   bool spoke_first_ = false;
 };
 
-// The sandboxed user must be able to write where the judge made the folder.
-void GiveToNobody(const fs::path& folder) {
-  if (::geteuid() != 0) return;
-  (void)!::chown(folder.c_str(), kNobody, kNobody);
-}
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // Sanitizers reserve terabytes of shadow, which a data limit counts.
 constexpr bool kThisBinaryIsSanitized = true;
@@ -220,6 +218,9 @@ Result<Answer<Json>> Worker::Ask(const Json& request, double timeout_s, std::spa
 }
 
 Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
+  const uint64_t memory_bytes = spec.device == DeviceKind::kCuda
+                                    ? std::max(spec.memory_bytes, kLeastCudaBytes)
+                                    : spec.memory_bytes;
   const bool is_native = spec.kind == WorkerKind::kNative;
   const std::string python = is_native ? "" : PythonPath();
   SandboxSpec sandbox{
@@ -229,10 +230,10 @@ Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
                             .device = spec.device,
                             .libraries = is_native ? Libraries::kHidden : Libraries::kShown,
                             .shown = spec.shown,
-                            .temporary_bytes = spec.memory_bytes / 4})),
+                            .temporary_bytes = memory_bytes / 4})),
       .environment = BaseEnvironment(),
       .device = std::string(DeviceKindName(spec.device)),
-      .data_bytes = TakesDataLimit(spec) ? spec.memory_bytes : 0,
+      .data_bytes = TakesDataLimit(spec) ? memory_bytes : 0,
       .file_bytes = kFileBytes,
       .processes = kProcesses};
   if (spec.device == DeviceKind::kCuda) {
@@ -243,9 +244,8 @@ Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
     AddPythonFiles(&sandbox.tree);
     sandbox.argv = PythonCommand(python, PythonRole(spec.kind), sandbox.device);
   }
-  GiveToNobody(spec.scratch);
   auto worker =
-      std::make_unique<SandboxedWorker>(TRY(Sandbox::Start(std::move(sandbox))), spec.memory_bytes);
+      std::make_unique<SandboxedWorker>(TRY(Sandbox::Start(std::move(sandbox))), memory_bytes);
   const Answer<Json> hello =
       TRY(worker->Ask(Json::MakeObject().Set("do", "hello"), spec.start_timeout_s));
   if (!hello) {
@@ -269,7 +269,6 @@ Result<Answer<std::string>> RunSandboxed(const SandboxedCommand& command) {
                    .data_bytes = command.memory_bytes,
                    .file_bytes = kFileBytes,
                    .processes = kProcesses};
-  GiveToNobody(command.scratch);
   const std::unique_ptr<Sandbox> sandbox = TRY(Sandbox::Start(std::move(spec)));
   const std::optional<int> code = sandbox->WaitForExit(After(command.timeout_s));
   sandbox->Kill();
