@@ -304,7 +304,11 @@ Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device) {
   auto* const cuda = dynamic_cast<device::CudaDevice*>(&device);
   CHECK(cuda != nullptr);
   const int64_t flush = std::max(kMinFlushBytes, kFlushPerCache * device.info().cache_bytes);
-  return std::make_unique<CudaStopwatch>(TRY(cuda->StageCubin()), flush);
+  return MakeCudaStopwatch(TRY(cuda->StageCubin()), flush);
+}
+
+std::unique_ptr<Stopwatch> MakeCudaStopwatch(std::string stage_cubin, int64_t flush_bytes) {
+  return std::make_unique<CudaStopwatch>(std::move(stage_cubin), flush_bytes);
 }
 
 }  // namespace roofmark::gate

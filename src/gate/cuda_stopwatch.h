@@ -5,7 +5,9 @@
 // clock, less that of a batch without the calls, guard it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "device/device.h"
@@ -16,6 +18,9 @@ namespace roofmark::gate {
 // Requires: a device made by device::OpenCuda (CHECK). Errors: kDevice when the stage's kernels
 // cannot be compiled.
 Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device);
+
+// The same from parts, for a stage that is compiled already.
+std::unique_ptr<Stopwatch> MakeCudaStopwatch(std::string stage_cubin, int64_t flush_bytes);
 
 // Why the three clocks cannot all be right, or nothing. All in nanoseconds per call.
 std::string CudaClockFault(const Clocks& clocks);

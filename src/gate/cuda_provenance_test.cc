@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/cuda_provenance.h"
+
+#include "base/testing.h"
+
+namespace roofmark::gate {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// The owner of one kernel whose name occurs in modules from the given loaders.
+Owner OwnerFrom(const std::string& kernel, const std::vector<MeteredModule>& modules,
+                const Provenance& provenance) {
+  MeterReport report{.modules = modules, .names = {{.name = kernel}}};
+  for (size_t i = 0; i < modules.size(); ++i) report.names[0].modules.push_back(i);
+  return OwnerOf(report, {.kind = MeteredKind::kKernel}, provenance);
+}
+
+// The loaders are as the meter found them on an H200 with PyTorch 2.11 and Triton 3.6.
+constexpr const char* kTorch =
+    "/opt/torch/.venv/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so";
+constexpr const char* kTorchPython =
+    "/opt/torch/.venv/lib/python3.12/site-packages/torch/lib/libtorch_python.so";
+constexpr const char* kCublas =
+    "/opt/torch/.venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcublasLt.so.13";
+constexpr const char* kCudnn =
+    "/opt/torch/.venv/lib/python3.12/site-packages/nvidia/cudnn/lib/"
+    "libcudnn_engines_runtime_compiled.so.9";
+constexpr const char* kTriton = "/scratch/.triton/XU5D/cuda_utils.cpython-312-x86_64-linux-gnu.so";
+
+TEST(Provenance, TheJudgesOwnCubinIsTheCandidates) {
+  const Provenance provenance{.lane = Lane::kCuda, .own_code = {"aa"}};
+  EXPECT_EQ(OwnerFrom("k", {{.sha256 = "aa", .loader = "/candidate/c.so"}}, provenance),
+            Owner::kOwn);
+}
+
+TEST(Provenance, OtherCodeFromTheCandidatesLibraryIsNot) {
+  const Provenance provenance{.lane = Lane::kCuda, .own_code = {"aa"}};
+  EXPECT_EQ(OwnerFrom("k", {{.sha256 = "bb", .loader = "/candidate/c.so"}}, provenance),
+            Owner::kUnknown);
+}
+
+TEST(Provenance, ANameThatAlsoOccursInForeignCodeProvesNothing) {
+  const Provenance provenance{.lane = Lane::kCuda, .own_code = {"aa"}};
+  EXPECT_EQ(OwnerFrom("gemm",
+                      {{.sha256 = "aa", .loader = "/candidate/c.so"},
+                       {.sha256 = "bb", .loader = kCublas}},
+                      provenance),
+            Owner::kUnknown);
+}
+
+TEST(Provenance, TellsVendorFrameworkAndCompilerByTheirLoaders) {
+  const Provenance provenance{.lane = Lane::kTorch};
+  EXPECT_EQ(OwnerFrom("nvjet_sm90_tst", {{.loader = kCublas}}, provenance), Owner::kVendor);
+  EXPECT_EQ(OwnerFrom("cudnn_generated", {{.loader = kCudnn}}, provenance), Owner::kVendor);
+  EXPECT_EQ(OwnerFrom("_ZN2at6native", {{.loader = kTorch}}, provenance), Owner::kFramework);
+  EXPECT_EQ(OwnerFrom("triton_per_fused_sum_0", {{.loader = kTorchPython}}, provenance),
+            Owner::kCompiler);
+  EXPECT_EQ(OwnerFrom("triton_poi_fused_0", {{.loader = kTriton}}, provenance), Owner::kCompiler);
+}
+
+TEST(Provenance, ATritonKernelIsTheCandidatesWhenItsSourceDefinesIt) {
+  const Provenance provenance{.lane = Lane::kTriton, .jit_kernels = {"rms_norm_kernel"}};
+  EXPECT_EQ(OwnerFrom("rms_norm_kernel", {{.loader = kTriton}}, provenance), Owner::kDsl);
+  EXPECT_EQ(OwnerFrom("smuggled_kernel", {{.loader = kTriton}}, provenance), Owner::kUnknown);
+}
+
+TEST(Provenance, AVendorKernelInACopiedLibraryIsStillTheVendors) {
+  const Provenance provenance{.lane = Lane::kTorch};
+  EXPECT_EQ(OwnerFrom("nvjet_sm90_tst", {{.loader = "/scratch/mine.so"}}, provenance),
+            Owner::kVendor);
+}
+
+TEST(Provenance, AnExtensionBuiltInTheWorkerIsItsOwn) {
+  const Provenance provenance{.lane = Lane::kTorch};
+  EXPECT_EQ(OwnerFrom("k", {{.loader = "/scratch/.torch_extensions/x.so"}}, provenance),
+            Owner::kOwn);
+}
+
+TEST(Provenance, CopiesAndFillsAreTheRuntimes) {
+  const MeterReport report{.names = {{.name = "memset"}}};
+  EXPECT_EQ(OwnerOf(report, {.kind = MeteredKind::kMemset}, {}), Owner::kRuntime);
+}
+
+TEST(Provenance, KernelsOfNoModuleAreUnknown) {
+  EXPECT_EQ(OwnerFrom("k", {}, {}), Owner::kUnknown);
+}
+
+TEST(JitKernels, AreTheDecoratedFunctions) {
+  EXPECT_THAT(JitKernelNames(R"py(
+import triton
+@triton.autotune(configs=[], key=["n"])
+@triton.jit
+def first_kernel(x, n):
+    pass
+@triton.jit(do_not_specialize=["n"])
+def second(x): pass
+def host(x):
+    pass
+@jit
+def third(
+    x,
+):
+    pass
+)py"),
+              ElementsAre("first_kernel", "second", "third"));
+}
+
+TEST(JitKernels, AreNotFunctionsWithOtherDecorators) {
+  EXPECT_THAT(JitKernelNames("@torch.compile\ndef run(x):\n  pass\n@jitter\ndef f(): pass\n"),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace roofmark::gate

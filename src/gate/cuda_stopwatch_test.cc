@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/cuda_stopwatch.h"
+
+#include <functional>
+
+#include "base/testing.h"
+#include "device/fake_device.h"
+#include "gate/scripted_meter.h"
+#include "meter/cubin.h"
+
+namespace roofmark::gate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kCubin = "pretend this is a cubin";
+
+// Answers each phase of a batch from a script and records what it was asked.
+class ScriptedWorker final : public worker::Worker {
+ public:
+  Result<void> Send(const Json& request, std::span<const int>) override {
+    asked.push_back(request);
+    return {};
+  }
+  Result<worker::Answer<Json>> Receive(double) override {
+    const std::string phase = *asked.back().String("phase");
+    Json reply = Json::MakeObject().Set("ok", true);
+    if (phase == "go") {
+      if (on_go) on_go();
+      reply.Set("held", held);
+    }
+    if (phase == "read") {
+      Json events = Json::MakeArray();
+      for (const double event : event_ns) events.Push(event);
+      reply.Set("event_ns", std::move(events));
+      if (has_meter) reply.Set("meter", meter);
+    }
+    return worker::Answer<Json>(std::move(reply));
+  }
+  bool alive() const override { return true; }
+  pid_t pid() const override { return 1; }
+  std::string Log() override { return ""; }
+  const std::string& level() const override { return level_; }
+  const Json& versions() const override { return versions_; }
+
+  std::vector<Json> asked;
+  std::vector<double> event_ns = {6'000, 6'100};
+  Json meter = Json::MakeObject();
+  bool has_meter = true;
+  bool held = true;
+  std::function<void()> on_go;
+
+ private:
+  std::string level_;
+  Json versions_ = Json::MakeObject();
+};
+
+class CudaStopwatchTest : public testing::Test {
+ protected:
+  CudaStopwatchTest() : meter_(meter::CubinHash(kCubin)) {
+    own_ = meter_.Name("own_kernel", {meter_.Module("own", "/candidate/candidate.so")});
+    meter_.Stage(2);
+    const std::vector<Tensor> tensors = {{.name = "y", .dtype = DType::kBF16, .sizes = {64}}};
+    out_ = *device_.MakeArena(device::LayOut(tensors));
+    EXPECT_THAT(out_->Poison(), IsOk());
+    worker_.on_go = [this] { Write(); };
+    EXPECT_THAT(stopwatch_->Prepare(worker_, {.lane = Lane::kCuda, .own_code = {"own"}}), IsOk());
+  }
+  void Write() {
+    EXPECT_THAT(out_->Write(out_->layout().places[0].offset, std::string(128, '\1')), IsOk());
+  }
+  void Kernel(int64_t call, int64_t after, int64_t length) {
+    const int64_t start = ScriptedMeter::Begin(call) + after;
+    meter_.Operation(ScriptedMeter::kKernel, own_, start, start + length);
+  }
+  Result<worker::Answer<BatchTimes>> Time() {
+    worker_.meter = meter_.Report();
+    const std::vector<TimedCall> calls = {{"in0", "out0", nullptr, out_.get()},
+                                          {"in1", "out1", nullptr, out_.get()}};
+    return stopwatch_->Time(worker_, calls, "workspace", 5);
+  }
+
+  ScriptedMeter meter_;
+  int64_t own_ = 0;
+  device::FakeDevice device_;
+  std::unique_ptr<device::Arena> out_;
+  ScriptedWorker worker_;
+  std::unique_ptr<Stopwatch> stopwatch_ = MakeCudaStopwatch(kCubin, 1 << 20);
+};
+
+TEST_F(CudaStopwatchTest, PublishesTheDeviceSpanOfEachCall) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  const auto times = Time();
+  ASSERT_THAT(times, IsOk());
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->time_ns, ElementsAre(3'000, 4'000));
+  EXPECT_THAT((*times)->event_ns, ElementsAre(6'000, 6'100));
+  EXPECT_EQ((*times)->host_ns.size(), 1U);
+  EXPECT_DOUBLE_EQ((*times)->owner_ns[static_cast<size_t>(Owner::kOwn)], 7'000);
+  EXPECT_THAT((*times)->kernels, ElementsAre("own 100.0 % own_kernel"));
+}
+
+TEST_F(CudaStopwatchTest, RunsTheRealBatchBeforeTheEmptyOne) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  ASSERT_THAT(Time(), IsOk());
+  std::vector<std::string> phases;
+  for (const Json& request : worker_.asked) {
+    std::string phase = *request.String("phase");
+    if (phase == "queue") phase += *request.Bool("skip") ? " empty" : " real";
+    phases.push_back(std::move(phase));
+  }
+  EXPECT_THAT(phases,
+              ElementsAre("stage", "queue real", "go", "read", "queue empty", "go", "read"));
+}
+
+TEST_F(CudaStopwatchTest, WithoutAMeterPublishesEventsAndSaysSo) {
+  worker_.has_meter = false;
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_EQ((*times)->time_ns, (*times)->event_ns);
+  EXPECT_THAT((*times)->level, HasSubstr("no CUPTI"));
+}
+
+TEST_F(CudaStopwatchTest, RefusesACallThatRanNothing) {
+  Kernel(0, 2'000, 3'000);
+  const auto times = Time();
+  ASSERT_FALSE(times->has_value());
+  EXPECT_EQ(times->error().outcome, Outcome::kClocksDisagree);
+  EXPECT_THAT(times->error().reason, HasSubstr("call 1"));
+}
+
+TEST_F(CudaStopwatchTest, CatchesAWorkerThatSaysDoneBeforeItsOutputsAreWritten) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  worker_.on_go = nullptr;
+  const auto times = Time();
+  ASSERT_FALSE(times->has_value());
+  EXPECT_EQ(times->error().outcome, Outcome::kUnsynchronised);
+}
+
+TEST_F(CudaStopwatchTest, RefusesRepliesWithTooFewEvents) {
+  worker_.event_ns = {1};
+  const auto times = Time();
+  ASSERT_FALSE(times->has_value());
+  EXPECT_THAT(times->error().reason, HasSubstr("events are missing"));
+}
+
+TEST_F(CudaStopwatchTest, DoesNotPairItsClockWhenTheCallWaitsForTheDevice) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  worker_.held = false;
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_TRUE((*times)->host_ns.empty());
+  EXPECT_THAT((*times)->level, HasSubstr("waits for the device"));
+}
+
+Clocks At(double device, double event, double host) {
+  const auto exactly = [](double ns) { return Interval{ns, ns, ns}; };
+  return {.device = exactly(device), .event = exactly(event), .host = exactly(host)};
+}
+
+TEST(CudaClocks, AgreeWhenEventsReadTheirOffsetMore) {
+  EXPECT_EQ(CudaClockFault(At(2'000, 4'350, 3'500)), "");
+  EXPECT_EQ(CudaClockFault(At(100'000, 102'350, 101'000)), "");
+}
+
+TEST(CudaClocks, EventsUnderTheSpanAreAFault) {
+  EXPECT_THAT(CudaClockFault(At(100'000, 5'000, 101'000)), HasSubstr("another stream"));
+}
+
+TEST(CudaClocks, EventsFarOverTheSpanAreAFault) {
+  EXPECT_THAT(CudaClockFault(At(10'000, 100'000, 11'000)), HasSubstr("the meter saw"));
+}
+
+TEST(CudaClocks, NoTimeMayLieUnderTheJudgesClock) {
+  EXPECT_THAT(CudaClockFault(At(10'000, 12'350, 100'000)), HasSubstr("the judge's clock"));
+}
+
+}  // namespace
+}  // namespace roofmark::gate

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/cuda_timeline.h"
+
+#include "base/testing.h"
+#include "gate/scripted_meter.h"
+
+namespace roofmark::gate {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kStage = "stage-hash";
+
+class TimelineTest : public testing::Test {
+ protected:
+  TimelineTest() : meter_(kStage) {
+    own_ = meter_.Name("own_kernel", {meter_.Module("own-hash", "/candidate/candidate.so")});
+    meter_.Stage(2);
+  }
+  // A kernel that starts `after` nanoseconds behind the first mark of a call.
+  void Kernel(int64_t call, int64_t after, int64_t length) {
+    const int64_t start = ScriptedMeter::Begin(call) + after;
+    meter_.Operation(ScriptedMeter::kKernel, own_, start, start + length, 9);
+  }
+  Timeline Cut(Settling settling = Settling::kNone, size_t calls = 2) {
+    const auto report = ParseMeterReport(meter_.Report());
+    EXPECT_THAT(report, IsOk());
+    return CutIntoCalls(*report, kStage, calls, settling);
+  }
+
+  ScriptedMeter meter_;
+  int64_t own_ = 0;
+};
+
+TEST_F(TimelineTest, SpansFromTheFirstStartToTheLastEndOnAnyStream) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(0, 6'000, 4'000);
+  Kernel(1, 2'000, 5'000);
+  const Timeline timeline = Cut();
+  EXPECT_EQ(timeline.fault, "");
+  EXPECT_EQ(timeline.unsynchronised, "");
+  EXPECT_DOUBLE_EQ(timeline.calls[0].device_ns, 8'000);
+  EXPECT_DOUBLE_EQ(timeline.calls[1].device_ns, 5'000);
+}
+
+TEST_F(TimelineTest, AnEmptyCallTakesNoTime) {
+  Kernel(0, 2'000, 3'000);
+  EXPECT_EQ(Cut().calls[1].device_ns, 0);
+  EXPECT_TRUE(Cut().calls[1].operations.empty());
+}
+
+TEST_F(TimelineTest, ReportsWorkThatStartsWhenItsStreamWasDone) {
+  Kernel(0, 30'000, 1'000);
+  EXPECT_THAT(Cut().unsynchronised, HasSubstr("own_kernel started 10000 ns after the stream of "
+                                              "call 0 was done"));
+}
+
+TEST_F(TimelineTest, ReportsWorkThatIsStillRunningInTheNextFlush) {
+  Kernel(0, 2'000, 60'000);
+  EXPECT_THAT(Cut().unsynchronised, HasSubstr("was still running"));
+}
+
+TEST_F(TimelineTest, ReportsWorkDuringTheNextFlush) {
+  Kernel(0, 70'000, 1'000);
+  EXPECT_THAT(Cut().unsynchronised, HasSubstr("followed by the next flush"));
+}
+
+TEST_F(TimelineTest, ReportsWorkBeforeTheFirstCall) {
+  Kernel(0, -200'000, 1'000);
+  EXPECT_THAT(Cut().unsynchronised, HasSubstr("before the first call"));
+}
+
+TEST_F(TimelineTest, LetsTheWorkerCopyReturnedOutputsBehindTheCall) {
+  Kernel(0, 2'000, 3'000);
+  const int64_t copy = meter_.Name("memcpy", {});
+  const int64_t at = ScriptedMeter::Begin(0) + 22'000;
+  meter_.Operation(ScriptedMeter::kMemcpy, copy, at, at + 4'000);
+  const Timeline timeline = Cut(Settling::kCopies);
+  EXPECT_EQ(timeline.unsynchronised, "");
+  EXPECT_DOUBLE_EQ(timeline.calls[0].device_ns, 3'000);
+  EXPECT_DOUBLE_EQ(timeline.calls[0].settle_ns, 4'000);
+  EXPECT_THAT(Cut(Settling::kNone).unsynchronised, HasSubstr("memcpy"));
+}
+
+TEST_F(TimelineTest, LetsNothingElseRunBehindTheCall) {
+  Kernel(0, 22'000, 3'000);
+  EXPECT_THAT(Cut(Settling::kCopies).unsynchronised, HasSubstr("own_kernel"));
+}
+
+TEST_F(TimelineTest, KernelsThatOnlyBorrowTheStagesNamesAreTheCandidates) {
+  ScriptedMeter meter("another-hash");
+  meter.Stage(1);
+  const auto report = ParseMeterReport(meter.Report());
+  EXPECT_THAT(CutIntoCalls(*report, kStage, 1, Settling::kNone).fault, HasSubstr("0 flushes"));
+}
+
+TEST_F(TimelineTest, MissingMarksAreAFault) {
+  EXPECT_THAT(Cut(Settling::kNone, 3).fault, HasSubstr("3 flushes and 4 marks of 3 calls"));
+}
+
+TEST_F(TimelineTest, LostRecordsAreAFault) {
+  meter_.dropped = 5;
+  EXPECT_THAT(Cut().fault, HasSubstr("dropped 5"));
+}
+
+TEST_F(TimelineTest, PassesOnWhyNothingWasMetered) {
+  meter_.fault = "no CUPTI";
+  EXPECT_EQ(Cut().fault, "no CUPTI");
+}
+
+TEST(MeterReport, RefusesOperationsThatAreNoNumbers) {
+  const auto json = Json::Parse(
+      R"({"fault":"","dropped":0,"modules":[],"names":[],"operations":[[0,0,"x",1,1,1]]})");
+  EXPECT_THAT(ParseMeterReport(*json), HasError(ErrorKind::kInput, "six numbers"));
+}
+
+TEST(MeterReport, RefusesNamesOfModulesThatAreNotThere) {
+  const auto json =
+      Json::Parse(R"({"fault":"","dropped":0,"modules":[],"names":[{"name":"k","modules":[0]}],)"
+                  R"("operations":[]})");
+  EXPECT_THAT(ParseMeterReport(*json), HasError(ErrorKind::kInput, "not listed"));
+}
+
+TEST(MeterReport, RefusesTimesThatRunBackwards) {
+  const auto json =
+      Json::Parse(R"({"fault":"","dropped":0,"modules":[],"names":[{"name":"k","modules":[]}],)"
+                  R"("operations":[[0,0,10,5,1,1]]})");
+  EXPECT_THAT(ParseMeterReport(*json), HasError(ErrorKind::kInput, "out of range"));
+}
+
+}  // namespace
+}  // namespace roofmark::gate
