@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meter/cubin.h"
+
+#include "base/hash.h"
+#include "base/testing.h"
+#include "device/cuda_stage.h"
+#include "device/nvrtc.h"
+#include "meter/sha256.h"
+
+namespace roofmark::meter {
+namespace {
+
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+TEST(MeterSha256, EqualsTheJudgesForEveryLengthAroundABlock) {
+  std::string text;
+  for (int length = 0; length <= 200; ++length) {
+    EXPECT_EQ(Sha256(text), Sha256Hex(text)) << length;
+    text += static_cast<char>(length * 37);
+  }
+}
+
+TEST(MeterSha256, KnowsTheStandardsExample) {
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Cubin, IsNothingWithoutAnElfHeader) {
+  EXPECT_EQ(CubinExtent("not a cubin"), 0U);
+  EXPECT_THAT(CubinKernels("not a cubin"), IsEmpty());
+  EXPECT_EQ(CubinHash("not a cubin"), Sha256("not a cubin"));
+}
+
+// A real cubin, made by NVRTC where it is installed; no GPU is needed.
+class RealCubin : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto nvrtc = device::LoadNvrtc();
+    if (!nvrtc) GTEST_SKIP() << nvrtc.error().message();
+    const auto cubin = device::CompileCubin(*nvrtc, device::StageSource(), "stage.cu", "sm_90");
+    ASSERT_THAT(cubin, IsOk());
+    cubin_ = *cubin;
+  }
+
+  std::string cubin_;
+};
+
+TEST_F(RealCubin, NamesItsKernels) {
+  EXPECT_THAT(CubinKernels(cubin_),
+              UnorderedElementsAre(device::kStageHold, device::kStageFlush, device::kStageMark));
+}
+
+TEST_F(RealCubin, HashesTheSameWithPaddingBehindIt) {
+  EXPECT_EQ(CubinExtent(cubin_), cubin_.size());
+  EXPECT_EQ(CubinHash(cubin_ + std::string(512, '\0')), CubinHash(cubin_));
+}
+
+TEST_F(RealCubin, HashesDifferentlyWhenAnythingInItChanges) {
+  std::string changed = cubin_;
+  changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
+  EXPECT_NE(CubinHash(changed), CubinHash(cubin_));
+}
+
+TEST_F(RealCubin, CutShortIsReadWithoutHarm) {
+  for (size_t length = 0; length < cubin_.size(); length += 97) {
+    const std::string_view part = std::string_view(cubin_).substr(0, length);
+    EXPECT_EQ(CubinExtent(part), 0U) << length;
+    (void)CubinKernels(part);
+  }
+}
+
+}  // namespace
+}  // namespace roofmark::meter

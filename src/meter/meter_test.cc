@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meter/meter.h"
+
+#include "base/json.h"
+#include "base/testing.h"
+#include "meter/loader_trace.h"
+#include "meter/worker_api.h"
+
+namespace roofmark::meter {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Testimony, BecomesJsonWithOnlyTheModulesThatRan) {
+  Testimony testimony;
+  testimony.modules = {{.sha256 = "aa", .loader = "/a.so", .callers = {"/a.so"}, .bytes = 1},
+                       {.sha256 = "bb", .loader = "/b.so", .callers = {"/b.so"}, .bytes = 2}};
+  testimony.module_count = 2;
+  testimony.names = {"memset", "kernel"};
+  testimony.name_modules = {{}, {1}};
+  testimony.operations = {{.kind = OperationKind::kKernel,
+                           .name = 1,
+                           .start_ns = 10,
+                           .end_ns = 20,
+                           .stream = 7,
+                           .correlation = 3}};
+  const auto json = Json::Parse(TestimonyToJson(testimony));
+  ASSERT_THAT(json, IsOk());
+  ASSERT_EQ((*json->ArrayAt("modules"))->array().size(), 1U);
+  EXPECT_EQ(*(*json->ArrayAt("modules"))->array()[0].String("sha256"), "bb");
+  const Json& name = (*json->ArrayAt("names"))->array()[1];
+  EXPECT_EQ((*name.ArrayAt("modules"))->array()[0].as_int(), 0);
+  EXPECT_EQ((*json->ArrayAt("operations"))->array()[0].Dump(), "[0, 1, 10, 20, 7, 3]");
+}
+
+TEST(Testimony, KeepsItsJsonWholeWhateverANameHolds) {
+  Testimony testimony;
+  testimony.names = {"quote \" backslash \\ newline \n byte \xff"};
+  testimony.name_modules = {{}};
+  const auto json = Json::Parse(TestimonyToJson(testimony));
+  ASSERT_THAT(json, IsOk());
+  EXPECT_THAT(*(*json->ArrayAt("names"))->array()[0].String("name"), HasSubstr("quote \" back"));
+}
+
+TEST(LoaderTrace, LooksThroughWhatStandsBetweenProgramAndDriver) {
+  EXPECT_TRUE(IsPlumbing("/usr/lib/x86_64-linux-gnu/libcuda.so.1"));
+  EXPECT_TRUE(IsPlumbing("/x/libcudart.so.13"));
+  EXPECT_TRUE(IsPlumbing("/x/libcupti.so.13"));
+  EXPECT_TRUE(IsPlumbing("/x/libroofmark_meter.so"));
+  EXPECT_FALSE(IsPlumbing("/x/libcublasLt.so.13"));
+  EXPECT_FALSE(IsPlumbing("/x/libcudnn.so.9"));
+  EXPECT_FALSE(IsPlumbing("/candidate/candidate.so"));
+}
+
+TEST(LoaderTrace, FindsThisProgramOnItsOwnStack) {
+  const auto objects = CallingObjects(4);
+  ASSERT_FALSE(objects.empty());
+  EXPECT_THAT(objects[0], HasSubstr("meter_test"));
+}
+
+TEST(WorkerApi, SaysWhatIsMissingWithoutADriver) {
+  if (roofmark_cuda_open() == 0) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_THAT(roofmark_error(), HasSubstr("libcuda.so.1"));
+  EXPECT_NE(roofmark_stage_before(), 0);
+  EXPECT_THAT(roofmark_error(), HasSubstr("not open"));
+}
+
+TEST(WorkerApi, DrainsAnEmptyTestimonyWithoutADriver) {
+  roofmark_meter_start();
+  const auto json = Json::Parse(roofmark_meter_drain());
+  ASSERT_THAT(json, IsOk());
+  EXPECT_THAT((*json->ArrayAt("operations"))->array(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace roofmark::meter
