@@ -97,7 +97,7 @@ std::string ContractHeader(const Operator& op) {
 #ifndef {2}
 #define {2}
 
-#include "roofmark/abi.h"
+#include {4}
 
 typedef struct {{
 {3}}} {0}_args;
@@ -108,7 +108,7 @@ ROOFMARK_EXPORT int run(const {0}_args* args, void* workspace, void* stream);
 
 #endif /* {2} */
 )",
-                     op.name, op.summary, guard, MembersOf(op));
+                     op.name, op.summary, guard, MembersOf(op), "\"roofmark/abi.h\"");
 }
 
 }  // namespace roofmark::candidate

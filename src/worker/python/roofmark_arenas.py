@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arenas that this worker has mapped, as tensors by name; and what a worker may say when it fails."""
+"""The arenas that a worker has mapped, as tensors by name; and what it says when it fails."""
 
 import traceback
 
@@ -13,11 +13,16 @@ class Refusal(Exception):
         self.reason = reason
 
 
-_MEMORY_TEXTS = ("out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory")
+_MEMORY_TEXTS = (
+    "out of memory",
+    "not enough memory",
+    "can't allocate memory",
+    "cannot allocate memory",
+)
 
 
 def refusal_of(error, otherwise="runtime_error"):
-    """What happened, as a Refusal: the exception, and where in the candidate's own files it came from."""
+    """What happened, as a Refusal: the exception, and where in the files at hand it came from."""
     if isinstance(error, Refusal):
         return error
     text = "%s: %s" % (type(error).__name__, error)
@@ -37,7 +42,7 @@ def refusal_of(error, otherwise="runtime_error"):
 
 class Arenas:
     def __init__(self, device, fp8_types):
-        """`fp8_types`: whether fp8 tensors get PyTorch's type where it has one; else they are uint8."""
+        """`fp8_types`: whether fp8 tensors get PyTorch's type where it has one, or stay uint8."""
         self._device = device
         self._fp8_types = fp8_types
         self._mappings = {}
@@ -50,7 +55,9 @@ class Arenas:
         mapping = self._device.map(fds[0], request["access"], request["bytes"])
         self._mappings[name] = mapping
         self._tensors[name] = {
-            t["name"]: self._device.tensor(mapping, t["offset"], t["dtype"], t["sizes"], self._fp8_types)
+            t["name"]: self._device.tensor(
+                mapping, t["offset"], t["dtype"], t["sizes"], self._fp8_types
+            )
             for t in request["tensors"]
         }
         return {"address": mapping.address}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker for candidates in Python: functions that write to their destination, and Model classes that
-return their outputs.
+"""A worker for candidates in Python: functions that write to their destination, and Model classes
+that return their outputs.
 """
 
 import importlib.util
@@ -30,12 +30,12 @@ def _import(path):
 
 
 def _parameters(function, what):
-    """Names of the parameters that can be given by name, and whether each is required; None when the
-    function also takes any name or any number."""
+    """The parameters that can be given by name, and whether each is required."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise Refusal("bad_interface", "%s has no signature that can be read" % what) from None
+        reason = "%s has no signature that can be read" % what
+        raise Refusal("bad_interface", reason) from None
     return [
         (p.name, p.default is inspect.Parameter.empty)
         for p in parameters
@@ -44,7 +44,7 @@ def _parameters(function, what):
 
 
 def _pick(function, values, what):
-    """Arguments by name, as many as the function names. A required one that nobody knows is refused."""
+    """Arguments by name, as many as the function names. An unknown required one is refused."""
     picked = {}
     for name, required in _parameters(function, what):
         if name in values:
@@ -52,7 +52,8 @@ def _pick(function, values, what):
         elif required:
             raise Refusal(
                 "bad_interface",
-                "%s has a parameter '%s'; the operator has %s" % (what, name, ", ".join(sorted(values))),
+                "%s has a parameter '%s'; the operator has %s"
+                % (what, name, ", ".join(sorted(values))),
             )
     return picked
 
@@ -94,7 +95,9 @@ class _Class:
 
     def _construct(self, shape):
         what = "%s()" % self._cls.__name__
-        names = _parameters(self._cls.__init__, what)[1:] if self._cls.__init__ is not object.__init__ else []
+        names = []
+        if self._cls.__init__ is not object.__init__:
+            names = _parameters(self._cls.__init__, what)[1:]
         missing = [name for name, required in names if required and name not in shape]
         # Files made for KernelBench say what their constructor wants where names do not.
         if missing and callable(getattr(self._module, "get_init_inputs", None)):
@@ -144,24 +147,30 @@ def _as_dict(result, outputs):
     if isinstance(result, dict):
         if set(result) != set(names):
             raise Refusal(
-                "wrong_structure", "returned %s; the outputs are %s" % (sorted(map(str, result)), names)
+                "wrong_structure",
+                "returned %s; the outputs are %s" % (sorted(map(str, result)), names),
             )
         return result
     values = list(result) if isinstance(result, (tuple, list)) else [result]
     if len(values) != len(names):
-        raise Refusal("wrong_structure", "returned %d outputs; there are %d: %s" % (len(values), len(names), names))
+        raise Refusal(
+            "wrong_structure",
+            "returned %d outputs; there are %d: %s" % (len(values), len(names), names),
+        )
     return dict(zip(names, values))
 
 
 def _store(result, outputs):
-    """Copies what was returned into the output arena. Only plain tensors: a subclass could compute now
-    what it should have computed in its call."""
+    """Copies what was returned into the output arena. Only plain tensors: a subclass could compute
+    now what it should have computed in its call."""
     for name, value in _as_dict(result, outputs).items():
         place = outputs[name]
         if type(value) not in (torch.Tensor, torch.nn.Parameter):
-            raise Refusal("wrong_structure", "%s is a %s, not a torch.Tensor" % (name, type(value).__name__))
+            raise Refusal(
+                "wrong_structure", "%s is a %s, not a torch.Tensor" % (name, type(value).__name__)
+            )
         if place.element_size() == 1 and value.element_size() == 1 and value.dtype != place.dtype:
-            value = value.contiguous().view(place.dtype)  # fp8 codes as uint8 or the other way round
+            value = value.contiguous().view(place.dtype)  # fp8 as uint8 or the other way round
         if tuple(value.shape) != tuple(place.shape) or value.dtype != place.dtype:
             raise Refusal(
                 "wrong_structure",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worker's end of the socket to the judge: 4 bytes of length, JSON, descriptors with the first byte."""
+"""The worker's end of the socket to the judge; worker/channel.h says what a message is."""
 
 import json
 import os
@@ -21,7 +21,9 @@ class Channel:
     def _need(self, count):
         """True once `count` bytes are there; False when the judge has closed the socket."""
         while len(self._buffer) < count:
-            data, fds, _, _ = socket.recv_fds(self._socket, 1 << 20, _MAX_FDS, socket.MSG_CMSG_CLOEXEC)
+            data, fds, _, _ = socket.recv_fds(
+                self._socket, 1 << 20, _MAX_FDS, socket.MSG_CMSG_CLOEXEC
+            )
             self._fds.extend(fds)
             if not data:
                 return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPU as a Python worker's device: maps arenas and shows them as tensors that share their memory."""
+"""The CPU as a Python worker's device: arenas are mapped, and tensors share their memory."""
 
 import ctypes
 import os
@@ -17,7 +17,14 @@ _ZONE_BYTES = 1 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_libc.mmap.argtypes = [
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_long,
+]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _FAILED = ctypes.c_void_p(-1).value
 
@@ -62,7 +69,8 @@ class Device:
         return {}
 
     def map(self, fd, access, size):
-        zone = _map(None, size + 2 * _ZONE_BYTES, _PROT_NONE, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE, -1)
+        reserved = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE
+        zone = _map(None, size + 2 * _ZONE_BYTES, _PROT_NONE, reserved, -1)
         protection = _PROT_READ | _PROT_WRITE if access == "rw" else _PROT_READ
         flags = _MAP_SHARED | _MAP_FIXED | _MAP_POPULATE
         try:
@@ -102,8 +110,10 @@ _LOOKS = 20000  # about a millisecond in the interpreter
 
 
 def serve_bell(fd, call):
-    """Answers rings until told to stop. `call(number)` makes a call and returns what finishes it outside
-    of the timed window, or None. Returns how many calls were made; a failed call is answered and raised.
+    """Answers rings until told to stop, and returns how many calls were made.
+
+    `call(number)` makes a call and returns what finishes it outside of the timed window, or None. A
+    failed call is answered and raised.
     """
     address = _map(None, 4096, _PROT_READ | _PROT_WRITE, _MAP_SHARED, fd)
     page = memoryview((ctypes.c_uint64 * 512).from_address(address)).cast("B").cast("Q")

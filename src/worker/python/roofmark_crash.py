@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last words of a Python worker: which fatal signal, at which address. As worker/crash_report.cc.
+"""The last words of a Python worker: which fatal signal, at which address; as crash_report.cc.
 
-The handler is a callback into the interpreter. It can run wherever the interpreter's lock is free or
-held by the faulting thread, which covers PyTorch's own kernels (they release it or run under it); in
-other places the process hangs until the judge's time limit. Testimony, like everything a worker says.
+The handler is a callback into the interpreter. It can run wherever the interpreter's lock is free
+or held by the faulting thread, which covers PyTorch's own kernels (they release it or run under
+it); in other places the process hangs until the judge's time limit. Testimony, like everything that
+a worker says.
 """
 
 import ctypes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference worker: fills input arenas and computes expected outputs with an operator's reference.py."""
+"""The reference worker: fills input arenas and computes expected outputs by reference.py."""
 
 import importlib.util
 
@@ -7,13 +7,13 @@ import torch
 
 from roofmark_arenas import Arenas, Refusal
 
-# References derive several generators from one seed by small multiples; these bits leave room for that
-# in PyTorch's 64-bit seeds.
+# References derive several generators from one seed by small multiples; these bits leave room for
+# that in PyTorch's 64-bit seeds.
 _SEED_BITS = 56
 
 
 def _store(what, values, places):
-    """Copies each named tensor to its place. A shape or dtype that differs is a fault of the reference."""
+    """Copies each tensor to its place. A shape or dtype that differs is the reference's fault."""
     if not isinstance(values, dict):
         raise Refusal("wrong_structure", "%s must return a dict of tensors" % what)
     if set(values) != set(places):
@@ -45,12 +45,13 @@ class Worker:
         return self._arenas.unmap(request)
 
     def load(self, request, _fds):
-        spec = importlib.util.spec_from_file_location("roofmark_operator_reference", request["path"])
+        path = request["path"]
+        spec = importlib.util.spec_from_file_location("roofmark_operator_reference", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         for name in ("inputs", "reference"):
             if not callable(getattr(module, name, None)):
-                raise Refusal("bad_interface", "%s defines no %s()" % (request["path"], name))
+                raise Refusal("bad_interface", "%s defines no %s()" % (path, name))
         self._module = module
         return {}
 
@@ -58,7 +59,9 @@ class Worker:
         places = self._arenas.tensors(request["arena"])
         seed = request["seed"] & ((1 << _SEED_BITS) - 1)
         with torch.no_grad():
-            values = self._module.inputs(request["shape"], seed, request["regime"], self._device.torch_device)
+            values = self._module.inputs(
+                request["shape"], seed, request["regime"], self._device.torch_device
+            )
             _store("inputs()", values, places)
         self._device.synchronize()
         return {}
