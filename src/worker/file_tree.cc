@@ -116,10 +116,15 @@ void AddCuda(Tree* tree) {
   }
   Show("/sys", TreeStep::kReadOnly, tree);
   Show("/usr/local/nvidia", TreeStep::kReadOnly, tree);
-  Show("/opt/cuda", TreeStep::kReadOnly, tree);
+}
+
+// Compilers that are not under /usr.
+void AddToolkit(Tree* tree) {
+  std::error_code error;
   if (const auto nvcc = FindProgram("nvcc")) {
     Show(fs::canonical(*nvcc, error).parent_path().parent_path(), TreeStep::kReadOnly, tree);
   }
+  Show("/opt/cuda", TreeStep::kReadOnly, tree);
 }
 
 // Looks into library folders once per process.
@@ -127,6 +132,11 @@ const std::vector<std::string>& VendorPlaces() {
   static const std::vector<std::string> places = [] {
     std::vector<std::string> found;
     std::vector<fs::path> folders = {"/usr/lib/x86_64-linux-gnu", "/usr/local/lib"};
+    if (const char* const listed = std::getenv("LD_LIBRARY_PATH")) {
+      for (const std::string_view folder : Split(listed, ':')) {
+        if (!folder.empty()) folders.emplace_back(folder);
+      }
+    }
     std::error_code error;
     for (const char* parent : {"/usr/local", "/opt"}) {
       for (fs::directory_iterator it(parent, error), end; !error && it != end;
@@ -194,6 +204,7 @@ Result<void> AddFolder(const fs::path& folder, const char* target, TreeStep step
 Result<std::vector<TreeEntry>> PlanTree(const TreeRequest& request) {
   Tree tree;
   AddSystem(&tree);
+  AddToolkit(&tree);
   AddDevices(request.temporary_bytes, &tree);
   if (!request.python.empty()) AddPython(request.python, &tree);
   if (request.device == DeviceKind::kCuda) AddCuda(&tree);
