@@ -8,7 +8,7 @@
 //                 apart is the machine's noise, and the least effect is never smaller than that.
 //   screen        a short match. It may refuse or rank a revision, never promote it.
 //   confirmation  whole matches with new processes, inputs and order, decided by the sign test at
-//                 this test's share of the error rate (paired_test.h). Each of them must pass:
+//                 this test's share of the error rate (pair_statistics.h). Each of them must pass:
 //                 luck that holds for one process, such as where its pages fell, does not repeat.
 //   audit         the champion against the original once more. It gives the improvement that is
 //                 reported, free of the selection before, and withdraws a champion that fails it.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/paired_test.h"
+#include "agent/pair_statistics.h"
 #include "agent/provider.h"
 #include "agent/referee.h"
 #include "base/json.h"

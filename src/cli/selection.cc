@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "suite/from_aggregate.h"
 
 namespace roofmark::cli {
 namespace {
@@ -19,8 +20,8 @@ Result<std::vector<Tier>> ParseTiers(std::string_view text) {
 
 Result<suite::Suite> LoadSelection(const Selection& selection, const std::string& default_tier) {
   suite::Selection wanted{.operators = selection.operators, .shapes = selection.shapes};
-  // Shapes that are named are meant, whatever their tier.
-  if (!selection.tier.empty() || selection.shapes.empty()) {
+  // Shapes that are named are meant, whatever their tier; a mined suite brings its own.
+  if (!selection.tier.empty() || (selection.shapes.empty() && selection.suite.empty())) {
     wanted.tiers =
         TRY_IN(ParseTiers(selection.tier.empty() ? default_tier : selection.tier), "--tier");
   }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "device/calibrate.h"
+#include "model/candidate.h"
 #include "roofline/device_file.h"
 
 namespace roofmark::cli {

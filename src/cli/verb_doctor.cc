@@ -9,7 +9,7 @@
 #include "cli/args.h"
 #include "device/device.h"
 #include "report/report.h"
-#include "worker/sandbox.h"
+#include "worker/worker.h"
 
 namespace roofmark::cli {
 namespace {
@@ -59,11 +59,20 @@ Result<std::string> PyTorch() {
   return fmt::format("{} in {}", *version, python);
 }
 
+// What a worker is really held by here, as each verdict will state it.
+Result<std::string> SandboxLevel() {
+  const TempDir folder = TRY(TempDir::Make("roofmark-doctor"));
+  const TempDir scratch = TRY(TempDir::Make("roofmark-doctor"));
+  const auto worker =
+      TRY(worker::StartWorker({.folder = folder.path(), .scratch = scratch.path()}));
+  return worker->level();
+}
+
 std::vector<Finding> Examine() {
   std::vector<Finding> findings;
   findings.push_back(DeviceFinding("cpu", device::OpenCpu()));
   findings.push_back(DeviceFinding("cuda device", device::OpenCuda()));
-  findings.push_back({.what = "sandbox", .present = true, .detail = worker::DescribeSandbox()});
+  findings.push_back(FromResult("sandbox", SandboxLevel()));
   findings.push_back(FromResult("references (PyTorch)", PyTorch()));
   findings.push_back(FromResult("lane cpp (g++)", FirstLine({"g++", "--version"})));
   findings.push_back(FromResult("lane cuda (nvcc)", FirstLine({"nvcc", "--version"})));

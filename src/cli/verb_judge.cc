@@ -56,12 +56,12 @@ std::vector<Workload> Chosen(const suite::Suite& suite, const JudgeArgs& args) {
 
 // How a person would repeat this run, without paths of this machine.
 std::string CommandOf(const JudgeArgs& args) {
-  std::string command = "roofmark judge";
-  for (const fs::path& path : args.candidates) command += " " + path.filename().string();
-  command += " --device " + args.device;
-  if (!args.selection.tier.empty()) command += " --tier " + args.selection.tier;
-  if (args.quick) command += " --quick";
-  return command;
+  std::vector<std::string> words = {"roofmark", "judge"};
+  for (const fs::path& path : args.candidates) words.push_back(path.filename().string());
+  words.insert(words.end(), {"--device", args.device});
+  if (!args.selection.tier.empty()) words.insert(words.end(), {"--tier", args.selection.tier});
+  if (args.quick) words.emplace_back("--quick");
+  return Join(words, " ");
 }
 
 std::string Line(const Verdict& verdict) {

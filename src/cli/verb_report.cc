@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/mined_totals.h"
 #include "cli/selection.h"
 #include "report/report.h"
 #include "roofline/device_file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/paired_test.h"
+#include "agent/pair_statistics.h"
 
 #include <cmath>
 #include <numbers>

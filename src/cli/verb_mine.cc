@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// roofmark mine: GPU profiles in, one aggregate out, with what each profile holds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/args.h"
+#include "cli/progress.h"
+#include "pipeline/mine_fleet.h"
+#include "suite/aggregate_weights.h"
+
+namespace roofmark::cli {
+namespace {
+
+double Percent(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void PrintSummary(const trace::ProfileSummary& summary) {
+  const ProfileAggregate& aggregate = summary.aggregate;
+  int64_t unattributed = 0;
+  int64_t shaped = 0;
+  for (const AggregateCell& cell : aggregate.cells) {
+    if (cell.op.empty()) unattributed += cell.exposed_ns;
+    if (!cell.axes.empty()) shaped += cell.exposed_ns;
+  }
+  std::string remark;
+  if (summary.role == trace::ProfileRole::kCapture) remark = "capture";
+  if (aggregate.truncated) remark += " truncated";
+  if (aggregate.lost_events > 0) remark += fmt::format(" {} events lost", aggregate.lost_events);
+  fmt::print("{:40} {:>8} {:>10} {:>7.1f}% {:>12.1f}%  {}\n",
+             fs::path(summary.json.Find("profile")->as_string()).filename().string(),
+             aggregate.launches, HumanTime(static_cast<double>(aggregate.busy_ns)),
+             Percent(shaped, aggregate.busy_ns), Percent(unattributed, aggregate.busy_ns),
+             Trim(remark));
+}
+
+void PrintUnknown(const std::map<std::string, trace::UnknownKernel>& unknown) {
+  std::vector<trace::UnknownKernel> sorted;
+  for (const auto& [name, kernel] : unknown) sorted.push_back(kernel);
+  std::ranges::stable_sort(sorted, std::greater<>(), &trace::UnknownKernel::exposed_ns);
+  fmt::print("\nkernels that no rule claims:\n");
+  if (sorted.empty()) fmt::print("  none\n");
+  for (const trace::UnknownKernel& kernel : sorted) {
+    fmt::print("  {:>10} {:>8} launches  {}\n", HumanTime(static_cast<double>(kernel.exposed_ns)),
+               kernel.launches, kernel.name);
+  }
+}
+
+// Which operators the fleet spends its time on.
+void PrintFleet(const Aggregate& aggregate) {
+  const suite::FleetWeights weights = suite::WeighAggregate(aggregate);
+  std::map<std::string, std::map<size_t, double>> parts;
+  for (const suite::FleetCell& cell : weights.cells) {
+    for (const auto& [unit, part] : cell.parts) {
+      parts[cell.sums.op.empty() ? "unattributed" : cell.sums.op][unit] += part;
+    }
+  }
+  std::vector<std::pair<std::string, suite::Share>> rows;
+  for (const auto& [op, of_op] : parts) {
+    rows.emplace_back(op, suite::ShareOfParts(of_op, weights.units));
+  }
+  std::ranges::stable_sort(rows, std::greater<>(),
+                           [](const auto& row) { return row.second.value; });
+  fmt::print("\n{} profiles{}: share of GPU time (95 % interval over {} sampling units)\n",
+             weights.profiles,
+             weights.card_hours > 0 ? fmt::format(", {:.0f} card-hours", weights.card_hours) : "",
+             weights.units.size());
+  for (const auto& [op, share] : rows) {
+    fmt::print("  {:30} {:>6.2f} %  [{:.2f}, {:.2f}]\n", op, 100 * share.value, 100 * share.low,
+               100 * share.high);
+  }
+}
+
+}  // namespace
+
+Result<int> Mine(const MineArgs& args) {
+  const trace::Rules rules = TRY(trace::Rules::LoadDefault());
+  const bool text = args.format == Format::kText;
+  if (text) {
+    fmt::print("{:40} {:>8} {:>10} {:>8} {:>13}\n", "profile", "kernels", "GPU time", "shaped",
+               "unattributed");
+  }
+  std::map<std::string, trace::UnknownKernel> unknown;
+  Progress progress("mining");
+  const auto sink = [&](const trace::ProfileSummary& summary, size_t done, size_t total) {
+    if (text) {
+      PrintSummary(summary);
+    } else {
+      fmt::print("{}\n", trace::SummaryToJson(summary).Dump());
+    }
+    for (const trace::UnknownKernel& kernel : summary.unknown) {
+      trace::UnknownKernel& into = unknown[kernel.name];
+      into.name = kernel.name;
+      into.exposed_ns += kernel.exposed_ns;
+      into.launches += kernel.launches;
+    }
+    progress.Show(done, total, "");
+  };
+  const pipeline::MinedFleet fleet = TRY(pipeline::MineFleet(args.profiles, rules, sink));
+  for (const std::string& why : fleet.skipped) fmt::print(stderr, "skipped: {}\n", why);
+  if (!args.out.empty()) TRY(WriteFile(args.out, fleet.aggregate.ToJson().Dump() + "\n"));
+  if (!text) return 0;
+  if (args.unknown) PrintUnknown(unknown);
+  PrintFleet(fleet.aggregate);
+  if (!args.out.empty()) {
+    fmt::print("\naggregate of {} profiles: {}\n", fleet.aggregate.profiles().size(),
+               args.out.string());
+  }
+  return 0;
+}
+
+}  // namespace roofmark::cli

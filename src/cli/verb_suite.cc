@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// roofmark suite: operators and their workloads as they are, or weights from a mined aggregate.
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/args.h"
+#include "pipeline/mine_fleet.h"
+#include "suite/from_aggregate.h"
+#include "suite/suite.h"
+
+namespace roofmark::cli {
+namespace {
+
+Json OperatorRow(const Operator& op) {
+  std::map<Tier, int64_t> tiers;
+  for (const Shape& shape : op.shapes) ++tiers[shape.tier];
+  Json row = Json::MakeObject();
+  row.Set("operator", op.name).Set("summary", op.summary);
+  row.Set("weight_published", op.weight_published);
+  for (const Tier tier : {Tier::kPublished, Tier::kCorrected, Tier::kSmall}) {
+    row.Set(TierName(tier), tiers[tier]);
+  }
+  return row;
+}
+
+Result<int> List(const SuiteArgs& args) {
+  const suite::Suite suite = TRY(suite::LoadSuite());
+  if (args.format == Format::kText) {
+    fmt::print("{:20} {:>8} {:>9} {:>9} {:>5}  {}\n", "operator", "weight", "published",
+               "corrected", "small", "summary");
+  }
+  for (const auto& op : suite.operators) {
+    const Json row = OperatorRow(*op);
+    if (args.format == Format::kJson) {
+      fmt::print("{}\n", row.Dump());
+      continue;
+    }
+    fmt::print("{:20} {:>8.4f} {:>9} {:>9} {:>5}  {}\n", op->name, op->weight_published,
+               row.Find("published")->as_int(), row.Find("corrected")->as_int(),
+               row.Find("small")->as_int(), op->summary);
+  }
+  return 0;
+}
+
+Result<int> Show(const SuiteArgs& args) {
+  if (args.name.empty()) {
+    return Fail(ErrorKind::kUsage, "suite show needs an operator: roofmark suite show rms_norm");
+  }
+  const suite::Suite suite = TRY(suite::LoadSuite({.operators = {args.name}}));
+  const Operator& op = *suite.FindOperator(args.name);
+  if (args.format == Format::kText) {
+    fmt::print("{}: {}\n{}\n\n{:24} {:10} {:8} {:>12}  {}\n", op.name, op.summary, op.source,
+               "shape", "tier", "phase", "traffic", "axes");
+  }
+  for (const Workload& workload : suite.workloads) {
+    const Shape& shape = workload.shape;
+    if (args.format == Format::kText) {
+      std::string axes = AxesToJson(shape.axes).Dump();
+      constexpr size_t kWidth = 90;
+      if (axes.size() > kWidth) axes = axes.substr(0, kWidth) + "...";
+      fmt::print("{:24} {:10} {:8} {:>12}  {}\n", shape.id, TierName(shape.tier),
+                 PhaseName(shape.phase), HumanBytes(workload.traffic.Total()), axes);
+      continue;
+    }
+    Json row = Json::MakeObject();
+    row.Set("operator", op.name).Set("shape", shape.id).Set("tier", TierName(shape.tier));
+    row.Set("phase", PhaseName(shape.phase)).Set("axes", AxesToJson(shape.axes));
+    row.Set("weight", workload.weight.value);
+    row.Set("traffic_bytes", workload.traffic.Total());
+    fmt::print("{}\n", row.Dump());
+  }
+  return 0;
+}
+
+void PrintBuilt(const Json& suite, const fs::path& out) {
+  fmt::print("{:30} {:>8} {:>18} {:>12}\n", "operator", "share", "95 % interval", "in workloads");
+  for (const Json& row : suite.Find("operators")->array()) {
+    const Json& share = *row.Find("share");
+    fmt::print("{:30} {:>6.2f} % {:>18} {:>10.2f} %\n", row.Find("operator")->as_string(),
+               100 * share.Find("value")->as_double(),
+               fmt::format("[{:.2f}, {:.2f}]", 100 * share.Find("low")->as_double(),
+                           100 * share.Find("high")->as_double()),
+               100 * row.Find("in_workloads")->as_double());
+  }
+  fmt::print("\n{} mined workloads speak for {:.1f} % of the fleet's GPU time",
+             suite.Find("workloads")->array().size(), 100 * suite.Find("coverage")->as_double());
+  fmt::print("; {:.2f} % is unattributed\n", 100 * suite.Find("unattributed")->as_double());
+  if (!out.empty()) fmt::print("suite: {}\n", out.string());
+}
+
+Result<int> Build(const SuiteArgs& args) {
+  if (args.name.empty()) {
+    return Fail(ErrorKind::kUsage,
+                "suite build needs an aggregate: roofmark suite build fleet.json -o suite.json");
+  }
+  const Aggregate aggregate = TRY(pipeline::ReadAggregate(args.name));
+  const Json suite = TRY(suite::BuildSuite(aggregate));
+  if (!args.out.empty()) TRY(WriteFile(args.out, suite.Dump(1) + "\n"));
+  if (args.format == Format::kJson) {
+    for (const Json& workload : suite.Find("workloads")->array()) {
+      fmt::print("{}\n", workload.Dump());
+    }
+  } else {
+    PrintBuilt(suite, args.out);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<int> Suite(const SuiteArgs& args) {
+  if (args.action == "list") return List(args);
+  if (args.action == "show") return Show(args);
+  return Build(args);
+}
+
+}  // namespace roofmark::cli
