@@ -44,14 +44,56 @@ __device__ __forceinline__ float FromFp8(u8 code, int bias, bool nan) {
   return (code & 0x80) ? -magnitude : magnitude;
 }
 
-struct F32 { typedef u32 Bits; static __device__ double Decode(u32 b) { return __int_as_float((int)b); } };
-struct BF16 { typedef u16 Bits; static __device__ double Decode(u16 b) { return __int_as_float((int)((u32)b << 16)); } };
-struct F16 { typedef u16 Bits; static __device__ double Decode(u16 b) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(b)); return f; } };
-struct E4M3Fn { typedef u8 Bits; static __device__ double Decode(u8 b) { return FromFp8(b, 7, (b & 0x7f) == 0x7f); } };
-struct E4M3Fnuz { typedef u8 Bits; static __device__ double Decode(u8 b) { return FromFp8(b, 8, b == 0x80); } };
-struct I32 { typedef u32 Bits; static __device__ double Decode(u32 b) { return (double)(int)b; } };
-struct I64 { typedef u64 Bits; static __device__ double Decode(u64 b) { return (double)(i64)b; } };
-struct U8 { typedef u8 Bits; static __device__ double Decode(u8 b) { return (double)b; } };
+struct F32 {
+  typedef u32 Bits;
+  static __device__ double Decode(u32 b) {
+    return __int_as_float((int)b);
+  }
+};
+struct BF16 {
+  typedef u16 Bits;
+  static __device__ double Decode(u16 b) {
+    return __int_as_float((int)((u32)b << 16));
+  }
+};
+struct F16 {
+  typedef u16 Bits;
+  static __device__ double Decode(u16 b) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(b));
+    return f;
+  }
+};
+struct E4M3Fn {
+  typedef u8 Bits;
+  static __device__ double Decode(u8 b) {
+    return FromFp8(b, 7, (b & 0x7f) == 0x7f);
+  }
+};
+struct E4M3Fnuz {
+  typedef u8 Bits;
+  static __device__ double Decode(u8 b) {
+    return FromFp8(b, 8, b == 0x80);
+  }
+};
+struct I32 {
+  typedef u32 Bits;
+  static __device__ double Decode(u32 b) {
+    return (double)(int)b;
+  }
+};
+struct I64 {
+  typedef u64 Bits;
+  static __device__ double Decode(u64 b) {
+    return (double)(i64)b;
+  }
+};
+struct U8 {
+  typedef u8 Bits;
+  static __device__ double Decode(u8 b) {
+    return (double)b;
+  }
+};
 
 __device__ __forceinline__ bool Finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
 
@@ -133,8 +175,13 @@ __device__ void Codes(const u8* got, const u8* want, i64 n, Findings* found) {
     if (gb == 0xff) ++poisoned;
     const bool finite = Finite(T::Decode(gb));
     if (!finite) ++non_finite;
-    if (finite && abs(Order(gb) - Order(wb)) <= 1) { ++near; if ((u64)i < first_near) first_near = i; }
-    else { ++wrong; if ((u64)i < first) first = i; }
+    if (finite && abs(Order(gb) - Order(wb)) <= 1) {
+      ++near;
+      if ((u64)i < first_near) first_near = i;
+    } else {
+      ++wrong;
+      if ((u64)i < first) first = i;
+    }
   }
   wrong = WarpSum(wrong); first = WarpMin(first); near = WarpSum(near);
   first_near = WarpMin(first_near); non_finite = WarpSum(non_finite); poisoned = WarpSum(poisoned);

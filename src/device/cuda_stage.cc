@@ -28,6 +28,14 @@ extern "C" __global__ void roofmark_stage_hold(volatile u32* go, u32 batch, u64 
 
 extern "C" __global__ void roofmark_stage_mark() {}
 
+// Past the L1 caches, which are each multiprocessor's own.
+__device__ __forceinline__ u32 Load(const uint4* from) {
+  uint4 v;
+  asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
+  return v.x | v.y | v.z | v.w;
+}
+
 // Reads the whole buffer and writes nothing. The condition is never true, since the buffer holds
 // zeros, but the compiler cannot know.
 extern "C" __global__ void __launch_bounds__(512)
@@ -36,19 +44,10 @@ roofmark_stage_flush(const uint4* data, u64 vectors, u32* sink) {
   u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
   u32 seen = 0;
   for (; i + 3 * stride < vectors; i += 4 * stride) {
-    uint4 a, b, c, d;
-    asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(data + i));
-    asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(b.x), "=r"(b.y), "=r"(b.z), "=r"(b.w) : "l"(data + i + stride));
-    asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(c.x), "=r"(c.y), "=r"(c.z), "=r"(c.w) : "l"(data + i + 2 * stride));
-    asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(data + i + 3 * stride));
-    seen |= a.x | a.y | a.z | a.w | b.x | b.y | b.z | b.w;
-    seen |= c.x | c.y | c.z | c.w | d.x | d.y | d.z | d.w;
+    seen |= Load(data + i) | Load(data + i + stride);
+    seen |= Load(data + i + 2 * stride) | Load(data + i + 3 * stride);
   }
-  for (; i < vectors; i += stride) {
-    uint4 a;
-    asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(data + i));
-    seen |= a.x | a.y | a.z | a.w;
-  }
+  for (; i < vectors; i += stride) seen |= Load(data + i);
   if (seen != 0) *sink = seen;
 }
 )cuda";

@@ -2,6 +2,7 @@
 #include "device/nvrtc.h"
 
 #include "base/testing.h"
+#include "device/calibrate_cuda_source.h"
 #include "device/cuda_judge.h"
 #include "device/cuda_libraries.h"
 #include "device/cuda_stage.h"
@@ -27,6 +28,10 @@ TEST_F(Nvrtc, CompilesTheStage) {
 
 TEST_F(Nvrtc, CompilesWhatTheJudgeAsksAboutBytes) {
   EXPECT_THAT(CompileCubin(nvrtc_, MemorySource(), "memory.cu", "sm_90"), IsOk());
+}
+
+TEST_F(Nvrtc, CompilesTheCalibration) {
+  EXPECT_THAT(CompileCubin(nvrtc_, CalibrationSource(), "calibrate.cu", "sm_90"), IsOk());
 }
 
 TEST_F(Nvrtc, CompilesTheComparisonOfEveryType) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs an honest CUDA candidate under ncu: ncu_driver.py OPERATOR SHAPE...
 
-Each call of each shape stands between two kernels named spin_kernel, by which ncu_agreement.py tells
-the calls apart. Only these are profiled (ncu --profile-from-start off).
+Each call of each shape stands between two kernels named spin_kernel, by which ncu_agreement.py
+tells the calls apart. Only these are profiled (ncu --profile-from-start off).
 """
 
 import os
