@@ -22,9 +22,8 @@ constexpr std::array<std::string_view, 3> kTritonLaunchers = {"cuda_utils", "__t
                                                               "libtriton"};
 // TorchInductor loads its kernels itself where it does not go through Triton's launcher.
 constexpr std::array<std::string_view, 1> kInductorLaunchers = {"libtorch_python"};
-// What TorchInductor calls the kernels that it generates.
-constexpr std::array<std::string_view, 6> kInductorKernels = {
-    "triton_poi_", "triton_red_", "triton_per_", "triton_tem_", "triton_for_", "triton_mm"};
+// What TorchInductor calls the kernels that it generates: triton_poi_fused_add_0 and the like.
+constexpr std::array<std::string_view, 1> kInductorKernels = {"triton_"};
 // Kernels of vendor libraries, wherever their code was copied to. Source: names in profiles of
 // cuBLAS 12 and 13 and cuDNN 9.
 constexpr std::array<std::string_view, 9> kVendorKernels = {

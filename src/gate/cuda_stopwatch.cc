@@ -76,18 +76,20 @@ class CudaStopwatch final : public Stopwatch {
                                const std::string& workspace, Calls mode, double timeout_s);
   Result<Answer<RawBatch>> Read(worker::Worker& worker, size_t calls, double timeout_s);
   Answer<BatchTimes> FromMeter(const MeterReport& report, std::span<const TimedCall> calls,
-                               BatchTimes times) const;
-  void FillOwners(const MeterReport& report, const Timeline& timeline, BatchTimes& times) const;
+                               const Provenance& provenance, BatchTimes times) const;
+  void FillOwners(const MeterReport& report, const Timeline& timeline, const Provenance& provenance,
+                  BatchTimes& times) const;
   Result<std::string> StillPoisoned(const TimedCall& last) const;
 
   std::string stage_cubin_;
   std::string stage_sha256_;
   int64_t flush_bytes_;
-  Provenance provenance_;
+  // Several workers take turns on one stopwatch.
+  std::map<const worker::Worker*, Provenance> provenance_;
 };
 
 Result<Answer<void>> CudaStopwatch::Prepare(worker::Worker& worker, const Provenance& provenance) {
-  provenance_ = provenance;
+  provenance_[&worker] = provenance;
   const Json request =
       Phase("stage").Set("cubin", ToHex(stage_cubin_)).Set("flush_bytes", flush_bytes_);
   constexpr double kStageTimeoutS = 60;
@@ -199,7 +201,7 @@ Result<Answer<BatchTimes>> CudaStopwatch::Time(worker::Worker& worker,
   } else {
     times.level = "run() waits for the device, so the judge's clock was not paired";
   }
-  return FromMeter(batch->meter, calls, std::move(times));
+  return FromMeter(batch->meter, calls, provenance_[&worker], std::move(times));
 }
 
 // What the worker's copies of returned outputs may take at most: a quarter of what any GPU of this
@@ -216,7 +218,7 @@ double SettleLimitNs(const TimedCall& call) {
 
 Answer<BatchTimes> CudaStopwatch::FromMeter(const MeterReport& report,
                                             std::span<const TimedCall> calls,
-                                            BatchTimes times) const {
+                                            const Provenance& provenance, BatchTimes times) const {
   if (!report.fault.empty()) {
     // No CUPTI on this machine: events are all there is, and nothing can be attributed.
     times.time_ns = times.event_ns;
@@ -226,7 +228,7 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const MeterReport& report,
         std::accumulate(times.event_ns.begin(), times.event_ns.end(), 0.0);
     return times;
   }
-  const bool returns = provenance_.lane == Lane::kTriton || provenance_.lane == Lane::kTorch;
+  const bool returns = provenance.lane == Lane::kTriton || provenance.lane == Lane::kTorch;
   const Timeline timeline = CutIntoCalls(report, stage_sha256_, calls.size(),
                                          returns ? Settling::kCopies : Settling::kNone);
   if (!timeline.fault.empty()) return Refused(Outcome::kClocksDisagree, timeline.fault);
@@ -244,18 +246,18 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const MeterReport& report,
   }
   times.time_ns = times.device_ns;
   times.unsynchronised = timeline.unsynchronised;
-  FillOwners(report, timeline, times);
+  FillOwners(report, timeline, provenance, times);
   return times;
 }
 
 void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeline,
-                               BatchTimes& times) const {
+                               const Provenance& provenance, BatchTimes& times) const {
   std::map<std::pair<Owner, std::string>, double> by_kernel;
   double total = 0;
   for (const CallSpan& call : timeline.calls) {
     for (const size_t index : call.operations) {
       const MeteredOperation& operation = report.operations[index];
-      const Owner owner = OwnerOf(report, operation, provenance_);
+      const Owner owner = OwnerOf(report, operation, provenance);
       const auto ns = static_cast<double>(operation.end_ns - operation.start_ns);
       times.owner_ns[static_cast<size_t>(owner)] += ns;
       by_kernel[{owner, report.names[operation.name].name}] += ns;

@@ -102,6 +102,16 @@ TEST_F(CudaStopwatchTest, PublishesTheDeviceSpanOfEachCall) {
   EXPECT_THAT((*times)->kernels, ElementsAre("own 100.0 % own_kernel"));
 }
 
+TEST_F(CudaStopwatchTest, KeepsTheProvenanceOfWorkersThatTakeTurns) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  ScriptedWorker other;
+  ASSERT_THAT(stopwatch_->Prepare(other, {.lane = Lane::kTorch}), IsOk());
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_DOUBLE_EQ((*times)->owner_ns[static_cast<size_t>(Owner::kOwn)], 7'000);
+}
+
 TEST_F(CudaStopwatchTest, RunsTheRealBatchBeforeTheEmptyOne) {
   Kernel(0, 2'000, 3'000);
   Kernel(1, 2'000, 4'000);
