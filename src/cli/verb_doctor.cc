@@ -37,19 +37,19 @@ Finding DeviceFinding(std::string what, const Result<std::unique_ptr<device::Dev
                                             : Result<std::string>(std::unexpected(device.error())));
 }
 
-Result<std::string> FirstLine(const std::vector<std::string>& command) {
+Result<std::string> LastLine(const std::vector<std::string>& command) {
   const CommandResult result = TRY(RunCommand(command));
   if (result.exit_code != 0) {
     return Fail(ErrorKind::kNotFound,
                 fmt::format("{} ended with {}: {}", Join(command, " "), result.exit_code,
-                            Trim(result.err.substr(0, 200))));
+                            Split(Trim(result.err), '\n').back()));
   }
   return std::string(Split(Trim(result.out), '\n').back());
 }
 
 Result<std::string> PyTorch() {
   const std::string python = PythonPath();
-  auto version = FirstLine({python, "-c", "import torch; print(torch.__version__)"});
+  auto version = LastLine({python, "-c", "import torch; print(torch.__version__)"});
   if (!version) {
     return Fail(ErrorKind::kNotFound,
                 python +
@@ -74,11 +74,11 @@ std::vector<Finding> Examine() {
   findings.push_back(DeviceFinding("cuda device", device::OpenCuda()));
   findings.push_back(FromResult("sandbox", SandboxLevel()));
   findings.push_back(FromResult("references (PyTorch)", PyTorch()));
-  findings.push_back(FromResult("lane cpp (g++)", FirstLine({"g++", "--version"})));
-  findings.push_back(FromResult("lane cuda (nvcc)", FirstLine({"nvcc", "--version"})));
+  findings.push_back(FromResult("lane cpp (g++)", LastLine({"g++", "-dumpfullversion"})));
+  findings.push_back(FromResult("lane cuda (nvcc)", LastLine({"nvcc", "--version"})));
   findings.push_back(FromResult(
-      "lane triton", FirstLine({PythonPath(), "-c", "import triton; print(triton.__version__)"})));
-  findings.push_back(FromResult("ncu", FirstLine({"ncu", "--version"})));
+      "lane triton", LastLine({PythonPath(), "-c", "import triton; print(triton.__version__)"})));
+  findings.push_back(FromResult("ncu", LastLine({"ncu", "--version"})));
   const auto chart = report::FindPlotly();
   findings.push_back(FromResult("report's chart library",
                                 chart ? Result<std::string>(chart->string())

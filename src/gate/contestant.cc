@@ -185,10 +185,9 @@ Result<bool> Contestant::Judge(worker::Mishap mishap) {
   std::string reason = std::move(mishap.reason);
   if (const std::string log = worker_->Log(); !log.empty()) reason += "\n" + log;
   Refuse(gate_, mishap.outcome, std::move(reason));
-  if (!worker_->alive()) {
-    worker_.reset();
-    mapped_.clear();
-  }
+  // Whatever state it is in now, the next workload gets a fresh process.
+  worker_.reset();
+  mapped_.clear();
   return false;
 }
 

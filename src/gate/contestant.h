@@ -41,6 +41,8 @@ class Contestant {
                      const std::vector<const device::Arena*>& inputs, double call_timeout_s);
   // Takes the arenas back; the worker stays for the next workload if it lives.
   Result<void> End();
+  // Ends the worker, so that the next workload starts in a fresh one. Requires: End was called.
+  void Restart() { worker_.reset(); }
 
   // One synchronised, untimed call on a slot. False when the candidate failed.
   Result<bool> Call(size_t slot);

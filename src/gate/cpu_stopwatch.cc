@@ -113,6 +113,12 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(uint64_t number, const Timed
   const worker::Answer<worker::RingTime> ring = TRY(worker::Ring(worker, bell, number, timeout_s));
   if (!ring) return worker::Answer<void>(std::unexpected(ring.error()));
   const std::optional<int64_t> task_end = TaskTime(worker.pid());
+  // Outputs that a Model class returned are copied after the call, before the next empty ring.
+  const Lane lane = provenance_[worker.pid()].lane;
+  if (lane != Lane::kCpp) {
+    const worker::Answer<double> copied = TRY(RingEmpty(worker, bell));
+    if (!copied) return worker::Answer<void>(std::unexpected(copied.error()));
+  }
   std::string early = ProbeOutputs(*call.out);
   const double net_ns = std::max(ring->host_ns - *empty_ns, 1.0);
   times->time_ns.push_back(net_ns);

@@ -45,14 +45,14 @@ std::pair<Outcome, std::string> FaultOf(const Timing& timing, const Sol& sol,
                                         const Stopwatch& stopwatch, const JudgeOptions& options,
                                         const Verdict& verdict) {
   if (!timing.unsynchronised.empty()) return {Outcome::kUnsynchronised, timing.unsynchronised};
-  if (std::string fault = stopwatch.ClockFault(*verdict.clocks); !fault.empty()) {
-    return {Outcome::kClocksDisagree, std::move(fault)};
-  }
   // Where the machine could not tell who ran (the level says so), nothing is held against anyone.
   const bool nothing_seen = *verdict.shares == Shares{} && !timing.level.empty();
   if (verdict.role == Role::kCandidate && !nothing_seen &&
       Adoption(*verdict.shares) < options.require_adoption) {
     return {Outcome::kFallback, FallbackReason(verdict, options.require_adoption)};
+  }
+  if (std::string fault = stopwatch.ClockFault(*verdict.clocks); !fault.empty()) {
+    return {Outcome::kClocksDisagree, std::move(fault)};
   }
   if (verdict.attainment && verdict.attainment->median > LightSlack(sol)) {
     return {Outcome::kFasterThanLight,
@@ -90,7 +90,7 @@ TimingPlan PlanFor(Effort effort) {
   if (effort == Effort::kQuick) {
     return {.min_samples = 16, .max_samples = 64, .target_width = 0.05, .budget_s = 1};
   }
-  return {.min_samples = 32, .max_samples = 256, .target_width = 0.02, .budget_s = 3};
+  return {.min_samples = 32, .max_samples = 256, .target_width = 0.02, .budget_s = 2};
 }
 
 bool Enough(const Timing& timing, const TimingPlan& plan) {

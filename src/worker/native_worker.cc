@@ -103,8 +103,10 @@ class NativeWorker {
     return Json::MakeObject().Set("calls", calls);
   }
 
+  // Only the phase that queues names calls; the others (worker/cuda_worker_device.h) name none.
   Result<Json> Batch(const Json& request) {
-    Prepared prepared = TRY(Prepare(request));
+    const bool names_calls = !TRY(request.ArrayAt("calls"))->array().empty();
+    Prepared prepared = names_calls ? TRY(Prepare(request)) : Prepared{};
     return device_->Batch(request, prepared.args.size(), [&](size_t call) {
       return library_->Run(prepared.args[call].data(), prepared.workspace, device_->stream());
     });
@@ -117,17 +119,19 @@ class NativeWorker {
   std::vector<uint64_t> scalars_;
 };
 
-// What does not fit the contract is the candidate's interface; the rest happened while it ran.
-std::string_view OutcomeFor(const Error& error) {
+// What does not fit the contract when it is loaded is the candidate's interface; the rest happened
+// while it ran.
+std::string_view OutcomeFor(const Error& error, const Json* verb) {
   if (error.message().find("out of memory") != std::string::npos) return "out_of_memory";
-  return error.kind() == ErrorKind::kInput ? "bad_interface" : "runtime_error";
+  const bool ran = verb != nullptr && *verb != Json("load") && *verb != Json("init");
+  return error.kind() == ErrorKind::kInput && !ran ? "bad_interface" : "runtime_error";
 }
 
-Json ReplyOf(Result<Json> result) {
+Json ReplyOf(Result<Json> result, const Json* verb) {
   if (!result) {
     return Json::MakeObject()
         .Set("ok", false)
-        .Set("outcome", OutcomeFor(result.error()))
+        .Set("outcome", OutcomeFor(result.error(), verb))
         .Set("reason", result.error().message());
   }
   return std::move(result->Set("ok", true));
@@ -149,8 +153,9 @@ int NativeWorkerMain(Channel channel, const std::string& device) {
     const Json* const verb = message->json.Find("do");
     if (verb != nullptr && *verb == Json("bye")) return 0;
     // A device that does not open is the reply to everything, hello first.
-    Json reply = ReplyOf(worker ? worker->Serve(*message)
-                                : Result<Json>(std::unexpected(worker_device.error())));
+    Json reply = ReplyOf(
+        worker ? worker->Serve(*message) : Result<Json>(std::unexpected(worker_device.error())),
+        verb);
     if (!channel.Send(reply, {}, After(kPatienceS))) return 0;
   }
 }

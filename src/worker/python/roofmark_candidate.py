@@ -17,7 +17,8 @@ _CLASS_NAMES = ("ModelNew", "Model")
 
 
 def _import(path):
-    sys.path.insert(0, os.path.dirname(path))
+    # Last, so that a candidate called triton.py does not hide the package of that name.
+    sys.path.append(os.path.dirname(path))
     name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
