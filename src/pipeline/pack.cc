@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "candidate/build.h"
 #include "pipeline/pack_check.h"
+#include "worker/python_files.h"
 
 namespace roofmark::pipeline {
 namespace {
@@ -105,20 +106,29 @@ std::string ShapesText(const Operator& op) {
   return text;
 }
 
-// The modules of ours that a reference may import: "from roofmark_ref import fp8".
-Result<std::vector<BundleFile>> ImportedFiles(const std::string& reference, const fs::path& data) {
+// The text of a module of ours that references may import, as their worker has it.
+Result<std::string> ReferenceModule(const std::string& name) {
+  std::vector<worker::TreeEntry> tree;
+  worker::AddPythonFiles(&tree);
+  for (const worker::TreeEntry& entry : tree) {
+    if (entry.target.ends_with("/roofmark_ref/" + name)) return entry.text;
+  }
+  return Fail(ErrorKind::kInput,
+              "reference.py imports roofmark_ref/" + name + ", which is not there");
+}
+
+// For lines such as "from roofmark_ref import fp8".
+Result<std::vector<BundleFile>> ImportedFiles(const std::string& reference) {
   constexpr std::string_view kImport = "from roofmark_ref import ";
   std::vector<BundleFile> files;
-  const fs::path folder = data / "src/worker/python/roofmark_ref";
   for (const std::string_view line : Split(reference, '\n')) {
     if (!line.starts_with(kImport)) continue;
     if (files.empty()) {
-      files.push_back({"roofmark_ref/__init__.py", TRY(ReadFile(folder / "__init__.py"))});
+      files.push_back({"roofmark_ref/__init__.py", TRY(ReferenceModule("__init__.py"))});
     }
     for (const std::string_view part : Split(line.substr(kImport.size()), ',')) {
       const std::string module = std::string(Trim(part)) + ".py";
-      files.push_back({"roofmark_ref/" + module,
-                       TRY_IN(ReadFile(folder / module), "reference.py imports " + module)});
+      files.push_back({"roofmark_ref/" + module, TRY(ReferenceModule(module))});
     }
   }
   return files;
@@ -195,7 +205,7 @@ Result<std::vector<BundleFile>> MakeBundle(const Operator& op, Lane lane, std::s
                                            const fs::path& data) {
   const std::string reference = TRY(ReadFile(op.folder / "reference.py"));
   const fs::path rules = data / "examples/lanes" / (std::string(LaneName(lane)) + ".md");
-  std::vector<BundleFile> files = TRY(ImportedFiles(reference, data));
+  std::vector<BundleFile> files = TRY(ImportedFiles(reference));
   files.push_back({"README.md", ReadmeText(op, lane, canary)});
   files.push_back({"contract.json", ReducedCard(op).Dump(2) + "\n"});
   files.push_back({"shapes.jsonl", ShapesText(op)});
