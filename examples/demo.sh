@@ -9,7 +9,7 @@ out=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 candidates=$here/../candidates
 mkdir -p "$out"
-rm -f "$out"/roofmark.db*  # a demo starts from nothing
+rm -rf "$out"/roofmark.db* "$out/optimized"  # a demo starts from nothing
 SECONDS=0
 
 step() { printf '\n[%3d s] %s\n' "$SECONDS" "$*"; }
@@ -21,7 +21,7 @@ step "mine: what the fleet of examples/profiles/manifest.csv spends its GPU time
 "$roofmark" mine "$here/profiles/manifest.csv" -o "$out/fleet.json"
 
 step "suite: the aggregate becomes weights of workloads"
-"$roofmark" suite build "$out/fleet.json" -o "$out/suite.json"
+"$roofmark" suite build "$out/fleet.json" -o "$out/suite.json" | tee "$out/suite.txt"
 
 step "roofline: how fast an H200 could do them at best"
 "$roofmark" roofline --operator rms_norm --shape 0,1,2 --device H200
@@ -36,14 +36,18 @@ for operator in rms_norm silu_and_mul block_scaled_mm unified_attention; do
 done
 
 step "judge: kernels that cheat, crash or hang must be refused, and the next is judged as ever"
-judge "$candidates"/dishonest/*.cc --operator rms_norm --tier small --quick \
-  --card "$out/this-cpu.toml"
+judge "$candidates"/dishonest/*.cc "$candidates/rms_norm/rms_norm.cc" --operator rms_norm \
+  --shape s-prefill --quick --timeout 3 --card "$out/this-cpu.toml"
 
 step "optimize: a naive kernel, improved by search and promoted only on a paired test"
-"$roofmark" optimize "$candidates/rms_norm/rms_norm_naive.cc" --operator rms_norm --budget 10 \
+"$roofmark" optimize "$candidates/rms_norm/rms_norm_naive.cc" --operator rms_norm --budget 20 \
   -o "$out/optimized" --store "$out/roofmark.db"
 
 step "report"
 "$roofmark" report --store "$out/roofmark.db" --aggregate "$out/fleet.json" \
   --card "$out/this-cpu.toml" -o "$out"
-step "done; the report is $out/report.html"
+
+step "found:"
+grep 'mined workloads' "$out/suite.txt"
+sed -n '3s/\*//gp' "$out/report.md"
+echo "The report: $out/report.html (also report.md and report.json there)"
