@@ -41,7 +41,8 @@ Json ProfileToJson(const ProfileAggregate& profile) {
   json.Set("card_ms", profile.card_ms ? Json(*profile.card_ms) : Json());
   json.Set("device", profile.device).Set("window_ns", profile.window_ns);
   json.Set("busy_ns", profile.busy_ns).Set("sum_ns", profile.sum_ns);
-  json.Set("launches", profile.launches).Set("lost_events", profile.lost_events);
+  json.Set("launches", profile.launches).Set("events", profile.events);
+  json.Set("lost_events", profile.lost_events);
   json.Set("truncated", profile.truncated);
   std::set<std::string> distinct;
   for (const AggregateCell& cell : profile.cells) {
@@ -129,6 +130,7 @@ Result<ProfileAggregate> ProfileFromJson(const Json& json) {
   profile.busy_ns = TRY(Count(json, "busy_ns"));
   profile.sum_ns = TRY(Count(json, "sum_ns"));
   profile.launches = TRY(Count(json, "launches"));
+  profile.events = TRY(Count(json, "events"));
   profile.lost_events = TRY(Count(json, "lost_events"));
   profile.truncated = TRY(json.Bool("truncated"));
   const Json::Array& names = TRY(json.ArrayAt("kernel_names"))->array();
@@ -139,6 +141,11 @@ Result<ProfileAggregate> ProfileFromJson(const Json& json) {
   Normalise(profile);
   TRY(CheckSums(profile));
   return profile;
+}
+
+// Of two accounts of one profile the lower rank stays.
+auto Rank(const ProfileAggregate& profile) {
+  return std::tuple(!profile.card_ms, profile.application.empty(), ProfileToJson(profile).Dump());
 }
 
 }  // namespace
@@ -170,8 +177,7 @@ void Aggregate::Add(ProfileAggregate profile) {
   const auto found = profiles_.find(profile.hash);
   if (found == profiles_.end()) {
     profiles_.emplace(profile.hash, std::move(profile));
-  } else if (found->second != profile &&
-             ProfileToJson(profile).Dump() < ProfileToJson(found->second).Dump()) {
+  } else if (found->second != profile && Rank(profile) < Rank(found->second)) {
     found->second = std::move(profile);
   }
 }

@@ -53,7 +53,8 @@ struct ProfileAggregate {
   int64_t busy_ns = 0;             // time with at least one kernel, summed over devices
   int64_t sum_ns = 0;
   int64_t launches = 0;
-  int64_t lost_events = 0;  // damaged events of the profile
+  int64_t events = 0;       // of the profile, of all kinds
+  int64_t lost_events = 0;  // damaged ones, not among them
   bool truncated = false;
   std::vector<AggregateCell> cells;  // by operator, phase, axes, element types
   bool operator==(const ProfileAggregate&) const = default;
@@ -64,8 +65,9 @@ void Normalise(ProfileAggregate& profile);
 
 class Aggregate {
  public:
-  // Adds a profile. Of two that claim one hash and differ (another application, other rules), the
-  // one whose text is smaller stays, so that order never matters.
+  // Adds a profile. Of two that claim one hash and differ, the one that states its card time stays,
+  // then the one that states its application, then the one whose text is smaller: order never
+  // matters.
   void Add(ProfileAggregate profile);
   void Merge(const Aggregate& other);
 

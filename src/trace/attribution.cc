@@ -133,8 +133,12 @@ std::optional<int64_t> Compute(const std::string& recipe, const OpArguments& arg
   return value ? *value : std::nullopt;
 }
 
+// Whether the arguments are those of the call itself, or of the capture of the graph that replays
+// it. A captured longest length is what the graph was made for, not what this step had.
+enum class Recorded { kAtCall, kAtCapture };
+
 Axes ReadAxes(const OpRule& rule, const OpArguments& arguments, const Facts& facts,
-              const StepLabel* label) {
+              const StepLabel* label, Recorded recorded) {
   Axes axes;
   for (const auto& [axis, recipe] : rule.axes) {
     const std::optional<int64_t> value = Compute(recipe, arguments, facts);
@@ -143,8 +147,10 @@ Axes ReadAxes(const OpRule& rule, const OpArguments& arguments, const Facts& fac
   }
   if (!rule.lengths) return axes;
   if (label == nullptr) return {};
-  const auto lengths = RebuildLengths(*label, Compute(rule.max_q, arguments, facts).value_or(-1),
-                                      Compute(rule.max_k, arguments, facts).value_or(-1));
+  const auto longest = [&](const std::string& recipe) {
+    return recorded == Recorded::kAtCall ? Compute(recipe, arguments, facts).value_or(-1) : -1;
+  };
+  const auto lengths = RebuildLengths(*label, longest(rule.max_q), longest(rule.max_k));
   if (!lengths) return {};
   axes.emplace("q_lens", lengths->q_lens);
   axes.emplace("kv_lens", lengths->kv_lens);
@@ -262,7 +268,9 @@ class Attributor {
     if (decision.shaped_by != nullptr && !texts.dims.empty()) {
       const OpArguments arguments = ParseArguments(texts.dims, texts.types, texts.concrete);
       const StepLabel* label = link.label == kNone32 ? nullptr : &linked_.labels[link.label];
-      claim.axes = ReadAxes(*decision.shaped_by, arguments, facts_, label);
+      const Recorded recorded =
+          place.profile == &profile_ ? Recorded::kAtCall : Recorded::kAtCapture;
+      claim.axes = ReadAxes(*decision.shaped_by, arguments, facts_, label, recorded);
       for (const auto& [tensor, argument] : decision.shaped_by->dtypes) {
         const auto at = static_cast<size_t>(argument);
         if (at < arguments.types.size()) {

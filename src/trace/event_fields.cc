@@ -87,14 +87,31 @@ std::string_view Scalar(ondemand::value value) {
   return token.substr(1, token.size() - 2);
 }
 
+// A member's key as it stands in the event. Compares without looking for its end, which is most of
+// the work with some ten keys an event.
+class Key {
+ public:
+  explicit Key(const char* raw) : raw_(raw) {}
+  char first() const { return raw_[0]; }
+  // Reads no further than the padding behind the event.
+  template <size_t kSize>
+  bool operator==(const char (&literal)[kSize]) const {
+    static_assert(kSize <= 32);
+    return std::memcmp(raw_, literal, kSize - 1) == 0 && raw_[kSize - 1] == '"';
+  }
+
+ private:
+  const char* raw_;
+};
+
 bool ReadArray(ondemand::value value, std::string_view& text) {
   ondemand::array array;
   if (value.get_array().get(array) != simdjson::SUCCESS) return true;  // other types say nothing
   return array.raw_json().get(text) == simdjson::SUCCESS;
 }
 
-bool ReadArgument(std::string_view key, ondemand::value value, EventFields& fields) {
-  switch (key[0]) {
+bool ReadArgument(Key key, ondemand::value value, EventFields& fields) {
+  switch (key.first()) {
     case 'E':
     case 'e':
       if (key == "External id" || key == "external id") fields.external_id = Scalar(value);
@@ -119,7 +136,7 @@ bool ReadArgument(std::string_view key, ondemand::value value, EventFields& fiel
       if (key == "Input type") return ReadArray(value, fields.types);
       return true;
     case 'C':
-      return key != "Concrete Inputs" || ReadArray(value, fields.concrete);
+      return !(key == "Concrete Inputs") || ReadArray(value, fields.concrete);
     default:
       return true;
   }
@@ -131,16 +148,13 @@ bool ForEachMember(ondemand::object object, Visit visit) {
   for (auto member : object) {
     ondemand::field field;
     if (std::move(member).get(field) != simdjson::SUCCESS) return false;
-    // simdjson has matched the quotes, so the closing one is there.
-    const char* raw = field.key().raw();
-    const std::string_view key(raw, static_cast<size_t>(std::strchr(raw, '"') - raw));
-    if (!key.empty() && !visit(key, field.value())) return false;
+    if (!visit(Key(field.key().raw()), field.value())) return false;
   }
   return true;
 }
 
-bool ReadField(std::string_view key, ondemand::value value, EventFields& fields) {
-  switch (key[0]) {
+bool ReadField(Key key, ondemand::value value, EventFields& fields) {
+  switch (key.first()) {
     case 'n':
       if (key == "name") fields.name = Scalar(value);
       return true;
@@ -155,10 +169,10 @@ bool ReadField(std::string_view key, ondemand::value value, EventFields& fields)
       if (key == "dur") fields.dur = Scalar(value);
       return true;
     case 'a': {
-      if (key != "args") return true;
+      if (!(key == "args")) return true;
       ondemand::object args;
       if (value.get_object().get(args) != simdjson::SUCCESS) return true;
-      return ForEachMember(args, [&](std::string_view argument, ondemand::value inner) {
+      return ForEachMember(args, [&](Key argument, ondemand::value inner) {
         return ReadArgument(argument, inner, fields);
       });
     }
@@ -194,9 +208,8 @@ bool EventParser::Parse(std::string_view event, Extent extent, EventFields& fiel
   ondemand::object object;
   if (error != simdjson::SUCCESS) return false;
   if (state_->document.get_object().get(object) != simdjson::SUCCESS) return false;
-  const bool whole = ForEachMember(object, [&](std::string_view key, ondemand::value value) {
-    return ReadField(key, value, fields);
-  });
+  const bool whole = ForEachMember(
+      object, [&](Key key, ondemand::value value) { return ReadField(key, value, fields); });
   return whole || (extent == Extent::kBeginning && !fields.ts.empty());
 }
 

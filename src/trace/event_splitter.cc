@@ -30,6 +30,7 @@ bool IsSpace(char byte) {
 }
 
 bool IsSeparator(std::string_view gap) {
+  if (gap == ", ") return true;
   return std::ranges::all_of(gap, [](char byte) { return byte == ',' || IsSpace(byte); });
 }
 
@@ -60,7 +61,7 @@ Result<void> EventSplitter::Run() {
   const char first = window_.data()[at_];
   if (first == '[') {
     ++at_;
-    found_events_ = true;
+    found_events_ = bare_ = true;
     TRY(Events());
   } else if (first == '{') {
     ++at_;
@@ -303,6 +304,7 @@ Result<void> EventSplitter::SplitGeneral() {
     const size_t blocks = std::clamp<size_t>(whole, 1, kBatch);
     ScanBraces(window_.data() + scan.scanned, blocks, scan.state, masks.data());
     for (size_t block = 0; block < blocks; ++block) {
+      if ((masks[block].open | masks[block].close) == 0) continue;
       if (!WalkBlock(scan, masks[block], scan.scanned + block * kScanBlock)) return {};
     }
     scan.scanned = std::min(scan.scanned + blocks * kScanBlock, window_.size());

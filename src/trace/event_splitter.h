@@ -53,6 +53,8 @@ class EventSplitter {
   Result<void> Run();
 
   uint64_t events() const { return events_; }
+  // Whether the document is an array of events without an object around it.
+  bool bare() const { return bare_; }
   const SplitLoss& loss() const { return loss_; }
 
  private:
@@ -81,6 +83,7 @@ class EventSplitter {
   size_t at_ = 0;  // position in window_
   uint64_t events_ = 0;
   bool found_events_ = false;
+  bool bare_ = false;
   bool native_allowed_ = true;
   SplitLoss loss_;
 };

@@ -3,9 +3,6 @@
 // old profiles External id repeats the correlation id and is ignored.
 #include "trace/links.h"
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "trace/id_index.h"
 
 namespace roofmark::trace {
@@ -85,6 +82,7 @@ class Labels {
 
 // What is the same for all kernels of one call: graphs launch hundreds.
 struct CallContext {
+  bool known = false;
   uint32_t op = kNone32;
   uint32_t label = kNone32;
 };
@@ -94,7 +92,7 @@ struct CallContext {
 LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const OpForest& forest,
                           const Totals& totals) {
   Labels labels(profile);
-  std::unordered_map<uint32_t, CallContext> contexts;
+  std::vector<CallContext> contexts(profile.calls.size());
   const bool trusted = ExternalIdsAreReal(totals);
   IdIndex by_external(trusted ? profile.ops.size() : 0);
   for (uint32_t row = 0; trusted && row < profile.ops.size(); ++row) {
@@ -116,9 +114,9 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
       continue;
     }
     const RuntimeCall& call = profile.calls[link.call];
-    const auto [entry, fresh] = contexts.try_emplace(link.call);
-    CallContext& context = entry->second;
-    if (fresh) {
+    CallContext& context = contexts[link.call];
+    if (!context.known) {
+      context.known = true;
       context.op = forest.Innermost(call.thread, call.start_ns);
       context.label = labels.Around(context.op, forest);
       if (context.label == kNone32) context.label = labels.At(call.start_ns);

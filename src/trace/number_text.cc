@@ -70,9 +70,27 @@ std::optional<int64_t> Scaled(Decimal number) {
   return number.digits + (last >= 5 ? 1 : 0);
 }
 
+// What nearly all times are: up to 15 digits, or with a point and one to three more behind it.
+// Nothing where the text is anything else.
+std::optional<int64_t> PlainMicroseconds(std::string_view text) {
+  if (text.empty() || text.size() > 19) return std::nullopt;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  int64_t value = 0;
+  const char* const digits = at;
+  while (at != end && IsDigit(*at)) value = value * 10 + (*at++ - '0');
+  if (at == digits || at - digits > 15) return std::nullopt;
+  if (at == end) return value * 1000;
+  if (*at != '.' || end - at < 2 || end - at > 4) return std::nullopt;
+  int64_t scale = 1000;
+  for (++at; at != end && IsDigit(*at); scale /= 10) value = value * 10 + (*at++ - '0');
+  return at == end ? std::optional(value * scale) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<int64_t> ParseMicroseconds(std::string_view text) {
+  if (const std::optional<int64_t> plain = PlainMicroseconds(text)) return plain;
   text = Unquoted(text);
   const bool negative = !text.empty() && text.front() == '-';
   if (negative || (!text.empty() && text.front() == '+')) text.remove_prefix(1);

@@ -6,6 +6,30 @@
 #include <numeric>
 
 namespace roofmark::trace {
+namespace {
+
+// Rows come nearly in order: a few annotations stand apart. Sorts those and merges them in.
+template <typename Before>
+void SortNearlySorted(std::vector<uint32_t>& rows, Before before) {
+  std::vector<uint32_t> kept;
+  std::vector<uint32_t> strays;
+  kept.reserve(rows.size());
+  for (const uint32_t row : rows) {
+    if (kept.empty() || !before(row, kept.back())) {
+      kept.push_back(row);
+    } else if (kept.size() > 1 && !before(row, kept[kept.size() - 2])) {
+      // The one before was too late, not this one too early.
+      strays.push_back(kept.back());
+      kept.back() = row;
+    } else {
+      strays.push_back(row);
+    }
+  }
+  std::ranges::sort(strays, before);
+  std::ranges::merge(kept, strays, rows.begin(), before);
+}
+
+}  // namespace
 
 OpForest::OpForest(const Profile& profile)
     : profile_(profile), order_(profile.ops.size()), parents_(profile.ops.size(), kNone32) {
@@ -18,7 +42,7 @@ OpForest::OpForest(const Profile& profile)
     if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
     return x.end_ns != y.end_ns ? x.end_ns > y.end_ns : a < b;
   };
-  if (!std::ranges::is_sorted(order_, before)) std::ranges::sort(order_, before);
+  SortNearlySorted(order_, before);
   std::vector<uint32_t> open;
   for (uint32_t at = 0; at < order_.size(); ++at) {
     const CpuOp& op = ops[order_[at]];

@@ -19,6 +19,8 @@ class ProfileBuilder : public EventSink {
 
   Taken TakeEvent(std::string_view event, Extent extent) override;
   void TakeMember(std::string_view key, std::string_view value) override;
+  // Whether any element had an event's phase; other JSON arrays have none.
+  bool saw_event() const { return saw_event_; }
 
  private:
   void TakeLaunch(const EventFields& fields, int64_t start, int64_t dur, Category category);
@@ -35,7 +37,10 @@ class ProfileBuilder : public EventSink {
   EventParser parser_;
   StringTable threads_;
   StringTable streams_;
-  std::string key_;
+  std::string pid_;  // of the last thread
+  std::string tid_;
+  uint32_t thread_ = kNone32;
+  bool saw_event_ = false;
 };
 
 uint64_t IdOrNone(std::string_view text) {
@@ -50,6 +55,7 @@ int32_t Device(const EventFields& fields) {
 
 Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
   const Category category = ReadCategory(event);
+  if (!saw_event_) saw_event_ = event.find("\"ph\"") != std::string_view::npos;
   if (category == Category::kPython) ++profile_.python_events;
   if (category == Category::kPython || category == Category::kOther) return Taken::kSkipped;
   EventFields fields;
@@ -140,10 +146,12 @@ TextId ProfileBuilder::Name(std::string_view raw) {
 }
 
 uint32_t ProfileBuilder::Thread(const EventFields& fields) {
-  key_.assign(fields.pid);
-  key_ += '/';
-  key_ += fields.tid;
-  return threads_.Intern(key_);
+  // Events of one thread follow each other.
+  if (thread_ != kNone32 && fields.pid == pid_ && fields.tid == tid_) return thread_;
+  pid_ = fields.pid;
+  tid_ = fields.tid;
+  thread_ = threads_.Intern(pid_ + '/' + tid_);
+  return thread_;
 }
 
 // The value of "key": number somewhere in a JSON text, or "key": "text" without its quotes.
@@ -174,6 +182,9 @@ Result<Profile> ReadProfile(ByteSource source) {
   ProfileBuilder builder(profile);
   EventSplitter splitter(source, builder);
   TRY(splitter.Run());
+  if (splitter.bare() && splitter.events() > 0 && !builder.saw_event()) {
+    return Fail(ErrorKind::kInput, "an array, but not of profile events: none has a 'ph'");
+  }
   profile.events = splitter.events();
   profile.bytes = source.bytes();
   profile.stored_bytes = source.stored_bytes();

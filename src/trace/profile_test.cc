@@ -156,6 +156,8 @@ TEST(ProfileReader, RefusesWhatIsNoProfile) {
   EXPECT_THAT(read("  \n "), HasError(ErrorKind::kInput, "empty"));
   EXPECT_THAT(read("hello"), HasError(ErrorKind::kInput, "neither"));
   EXPECT_THAT(read("{\"nodes\": [1, 2]}"), HasError(ErrorKind::kInput, "no traceEvents"));
+  EXPECT_THAT(read("[{\"file\": \"a\", \"mode\": \"FULL\"}]"),
+              HasError(ErrorKind::kInput, "none has a 'ph'"));
   EXPECT_THAT(ReadProfile(fs::path("/nowhere/p.json")), HasError(ErrorKind::kNotFound, "p.json"));
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bitset>
 #include <regex>
 #include <unordered_map>
 
@@ -15,20 +16,44 @@
 namespace roofmark::trace {
 namespace {
 
+// Which sequences of three bytes a text holds, hashed: a text whose sequences are not all there is
+// not contained.
+class Trigrams {
+ public:
+  explicit Trigrams(std::string_view text) {
+    for (size_t at = 0; at + 3 <= text.size(); ++at) bits_.set(Slot(text, at));
+  }
+  bool MayContain(std::string_view part) const {
+    for (size_t at = 0; at + 3 <= part.size(); ++at) {
+      if (!bits_.test(Slot(part, at))) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kSlots = 4096;
+  static size_t Slot(std::string_view text, size_t at) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
+    return (byte(0) * 961U + byte(1) * 31U + byte(2)) % kSlots;
+  }
+  std::bitset<kSlots> bits_;
+};
+
 struct KernelMatcher {
   std::vector<std::string> contains;     // any of them
   std::vector<std::string> starts_with;  // or any of these
   std::optional<std::regex> regex;       // and this, where given
   KernelRule rule;
 
-  bool Matches(std::string_view name) const {
-    const bool text =
-        std::ranges::any_of(
-            contains,
-            [&](const std::string& part) { return name.find(part) != std::string_view::npos; }) ||
-        std::ranges::any_of(starts_with,
-                            [&](const std::string& part) { return name.starts_with(part); });
-    return text && (!regex || std::regex_search(name.begin(), name.end(), *regex));
+  bool Matches(std::string_view name, const Trigrams& trigrams) const {
+    const auto holds = [&](const std::string& part) {
+      return trigrams.MayContain(part) && name.find(part) != std::string_view::npos;
+    };
+    const auto begins = [&](const std::string& part) { return name.starts_with(part); };
+    if (!std::ranges::any_of(contains, holds) && !std::ranges::any_of(starts_with, begins)) {
+      return false;
+    }
+    return !regex || std::regex_search(name.begin(), name.end(), *regex);
   }
 };
 
@@ -232,8 +257,9 @@ const OpRule* Rules::FindOp(std::string_view name) const {
 }
 
 const KernelRule* Rules::FindKernel(std::string_view name) const {
+  const Trigrams trigrams(name);
   for (const KernelMatcher& matcher : state_->kernels) {
-    if (matcher.Matches(name)) return &matcher.rule;
+    if (matcher.Matches(name, trigrams)) return &matcher.rule;
   }
   return nullptr;
 }

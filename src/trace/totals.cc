@@ -2,11 +2,9 @@
 // One pass over the kernels, with the two indexes that their columns need.
 #include "trace/totals.h"
 
-#include <unordered_map>
 #include <vector>
 
-#include "trace/calls.h"
-#include "trace/exposed.h"
+#include "trace/id_index.h"
 
 namespace roofmark::trace {
 namespace {
@@ -23,26 +21,32 @@ IdIndex OpsByExternalId(const Profile& profile) {
 // Distinct names, and correlation ids that several kernels share.
 void CountDistinct(const Profile& profile, Totals& totals) {
   std::vector<bool> seen(profile.text.size());
-  std::unordered_map<uint64_t, uint64_t> by_correlation;
-  by_correlation.reserve(profile.kernels.size());
-  for (const Launch& kernel : profile.kernels) {
+  IdIndex by_correlation(profile.kernels.size());
+  for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
+    const Launch& kernel = profile.kernels[row];
     if (!seen[kernel.name]) {
       seen[kernel.name] = true;
       ++totals.names;
     }
-    if (++by_correlation[kernel.correlation] == 2) ++totals.corr_ids_with_many_kernels;
+    by_correlation.Add(kernel.correlation, row);
+    // The second of an id, and no further one.
+    const uint32_t first = by_correlation.First(kernel.correlation);
+    if (first != row && by_correlation.Next(first) == row) ++totals.corr_ids_with_many_kernels;
   }
 }
 
 }  // namespace
 
 Totals ComputeTotals(const Profile& profile) {
+  return ComputeTotals(profile, CallFinder(profile), ComputeExposure(profile.kernels));
+}
+
+Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const Exposure& exposure) {
   Totals totals{.events = profile.events,
                 .kernels = profile.kernels.size(),
                 .python_events = profile.python_events,
                 .user_annotations = profile.user_annotations,
                 .neg_dur = profile.loss.negative_dur};
-  const Exposure exposure = ComputeExposure(profile.kernels);
   totals.union_ns = exposure.union_ns;
   totals.devices = exposure.devices;
   for (const Launch& copy : profile.copies) {
@@ -51,7 +55,6 @@ Totals ComputeTotals(const Profile& profile) {
     totals.memcpy_ns += copy.dur_ns;
   }
   CountDistinct(profile, totals);
-  const CallFinder calls(profile);
   const IdIndex ops = OpsByExternalId(profile);
   for (const Launch& kernel : profile.kernels) {
     totals.sum_kernel_ns += kernel.dur_ns;

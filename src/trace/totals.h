@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "trace/calls.h"
+#include "trace/exposed.h"
 #include "trace/profile.h"
 
 namespace roofmark::trace {
@@ -31,6 +33,8 @@ struct Totals {
 };
 
 Totals ComputeTotals(const Profile& profile);
+// The same with what has been made already.
+Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const Exposure& exposure);
 
 // Whether External id names operators here: in old profiles it repeats the correlation id.
 bool ExternalIdsAreReal(const Totals& totals);

@@ -183,11 +183,11 @@ Captures ReadCaptures(const fs::path& path, const MineOptions& options,
 Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
                                    const MineOptions& options) {
   const Profile profile = TRY(ReadProfile(path));
-  const Totals totals = ComputeTotals(profile);
   const CallFinder calls(profile);
+  const Exposure exposure = ComputeExposure(profile.kernels);
+  const Totals totals = ComputeTotals(profile, calls, exposure);
   const OpForest forest(profile);
   const LinkedProfile linked = LinkKernels(profile, calls, forest, totals);
-  const Exposure exposure = ComputeExposure(profile.kernels);
   std::vector<std::string> captures_lost;
   Captures captures;
   // Only graphs need captures, and captures are large.
@@ -206,6 +206,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   aggregate.busy_ns = exposure.union_ns;
   aggregate.sum_ns = totals.sum_kernel_ns;
   aggregate.launches = static_cast<int64_t>(totals.kernels);
+  aggregate.events = static_cast<int64_t>(totals.events);
   aggregate.lost_events = static_cast<int64_t>(profile.loss.split.damaged_events);
   aggregate.truncated = profile.loss.truncated();
   aggregate.cells = MakeCells(profile, attribution, exposure);
