@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes a folder that runs on another x86-64 Linux machine: the binary, every shared library but
-# glibc's own beside it (found by $ORIGIN), and the data. Called by `./run bundle`.
+# glibc's own beside it (found by $ORIGIN), and the data.
+#     cmake/bundle.sh ROOT BUILD OUT      (called by `./run bundle` and by the test `bundle`)
+# Exit code 77: something that it needs is not there, so nothing was made.
 set -euo pipefail
 root=$1
-out=$2
-binary=$root/build/bin/roofmark
+build=$2
+out=$3
+binary=$build/bin/roofmark
 
 # glibc's parts must come from the machine that runs it: they belong to its loader and its kernel.
-readonly GLIBC='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv|util|anl|nss_.*))\.so'
+readonly GLIBC='^(ld-linux.*|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nss_.*))\.so'
 
+for needed in patchelf objdump; do
+  command -v "$needed" > /dev/null || { echo "bundle: $needed is missing" >&2; exit 77; }
+done
+for needed in "$binary" "$build/vendor/plotly.min.js"; do
+  [ -f "$needed" ] || { echo "bundle: $needed is missing; ./run bundle makes it" >&2; exit 77; }
+done
 if [ -e "$out" ] && [ ! -f "$out/BUNDLE" ]; then
   echo "$out is there and is no bundle; remove it or name another folder" >&2
   exit 3
@@ -21,7 +30,7 @@ install -m 755 "$binary" "$out/bin/roofmark"
 ldd "$binary" | awk '$2 == "=>" && $3 ~ "^/" {print $1, $3}' | while read -r name path; do
   [[ $name =~ $GLIBC ]] || install -m 644 "$path" "$out/lib/$name"
 done
-for library in "$root"/build/lib/*.so; do
+for library in "$build"/lib/*.so; do
   [ ! -f "$library" ] || install -m 644 "$library" "$out/lib/"
 done
 patchelf --set-rpath "\$ORIGIN/../lib" "$out/bin/roofmark"
@@ -32,7 +41,7 @@ for folder in operators devices rules candidates examples suites; do
 done
 mkdir -p "$out/share/roofmark/src/worker"
 cp -r "$root/src/worker/python" "$out/share/roofmark/src/worker/"
-cp "$root/build/vendor/plotly.min.js" "$out/share/roofmark/vendor/"
+cp "$build/vendor/plotly.min.js" "$out/share/roofmark/vendor/"
 cp "$root/LICENSE" "$out/"
 find "$out" -name __pycache__ -prune -exec rm -rf {} +
 
