@@ -10,6 +10,7 @@
 //   confirmation  whole matches with new processes, inputs and order, decided by the sign test at
 //                 this test's share of the error rate (pair_statistics.h). Each of them must pass:
 //                 luck that holds for one process, such as where its pages fell, does not repeat.
+//                 (`unstable` is no refusal in a match: pairs need no quiet machine.)
 //   audit         the champion against the original once more. It gives the improvement that is
 //                 reported, free of the selection before, and withdraws a champion that fails it.
 //

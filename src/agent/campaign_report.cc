@@ -63,7 +63,7 @@ std::string Markdown(const CampaignState& state, const CampaignPlan& plan,
                                  plan.shape, plan.device, Headline(result));
   text += fmt::format(
       "{} proposals, {} promoted, {} tests, {:.0f} s; ended: {}.\n\n"
-      "A revision was promoted only when it passed all gates and was faster by at least {:.1f} % "
+      "A revision was promoted only when no gate refused it and it was faster by at least {:.1f} % "
       "in each of {} fresh matches, by a sign test on pairs at a share of the error rate {} over "
       "the campaign. The improvement is measured in one more match, after all choices were made. "
       "`journal.jsonl` holds every sample.\n\n",
@@ -144,7 +144,8 @@ bool ChampionStands(const CampaignState& state) {
   if (state.champions.size() < 2) return false;
   if (!state.audit) return true;
   const Meeting& audit = *state.audit;
-  return audit.challenger.passed() && audit.stats.ratio.median > 0 && audit.stats.ratio.high < 1;
+  // Without pairs (one of the two was refused) the ratio is 0 and bears nothing out.
+  return audit.stats.ratio.median > 0 && audit.stats.ratio.high < 1;
 }
 
 Result<void> SyncPromoted(const CampaignState& state, const CampaignPlan& plan,

@@ -129,11 +129,21 @@ TEST_F(CampaignTest, RecordsRefusalsWithTheirReason) {
   EXPECT_EQ(steps_[1].Find("ratio"), nullptr);
 }
 
-// Noise may delay a promotion, but a kernel that no gate saw stable is never promoted.
-TEST_F(CampaignTest, NeverPromotesAKernelWhoseConfirmationDoesNotPass) {
-  kernels_["fast"].outcome = Outcome::kUnstable;
-  ASSERT_THAT(Run({"fast"}), IsOk());
+TEST_F(CampaignTest, NeverPromotesAKernelThatAGateRefusesInItsConfirmation) {
+  ScriptedReferee referee = MakeReferee();
+  referee.before_match = [&](size_t number) -> Result<void> {
+    if (number == 4) kernels_["fast"].outcome = Outcome::kFallback;
+    return {};
+  };
+  ASSERT_THAT(Run(Plan(), {"fast"}, &referee), IsOk());
   EXPECT_THAT(Decisions(), testing::ElementsAre("baseline", "refused", "stopped"));
+}
+
+// An absolute time cannot be published then, but which of two is faster can be known.
+TEST_F(CampaignTest, DecidesOnAMachineThatIsTooRestlessForASingleTime) {
+  kernels_["fast"].outcome = Outcome::kUnstable;
+  kernels_["naive"].outcome = Outcome::kUnstable;
+  EXPECT_TRUE(Run({"fast"})->improved);
 }
 
 TEST_F(CampaignTest, SpendsAShareOfTheErrorRateOnlyOnConfirmations) {
@@ -312,6 +322,7 @@ TEST_F(CampaignTest, ReportsAFinishedCampaignAgainWithoutMeasuring) {
   const auto again = Run(Plan(), {"fast"}, &referee);
   ASSERT_THAT(again, IsOk());
   EXPECT_TRUE(again->improved);
+  EXPECT_THAT(Decisions(), testing::ElementsAre("stopped"));
   EXPECT_TRUE(referee.matches.empty());
 }
 
