@@ -229,7 +229,7 @@ TEST_F(CampaignTest, StaysInsideItsBudget) {
 // The same kernel under many names: the union bound promises 5 % of campaigns at most.
 TEST_F(CampaignTest, HardlyEverPromotesAKernelAgainstItself) {
   int promoting = 0;
-  for (int c = 0; c < 20; ++c) {
+  for (int c = 0; c < 10; ++c) {
     std::vector<std::string> texts;
     for (int k = 0; k < 15; ++k) texts.push_back("copy " + std::to_string(100 * c + k));
     ScriptedReferee referee = MakeReferee();
