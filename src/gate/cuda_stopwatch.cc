@@ -79,8 +79,9 @@ class CudaStopwatch final : public Stopwatch {
   Result<Answer<RawBatch>> Run(worker::Worker& worker, std::span<const TimedCall> calls,
                                const std::string& workspace, Calls mode, double timeout_s);
   Result<Answer<RawBatch>> Read(worker::Worker& worker, size_t calls, double timeout_s);
-  Answer<BatchTimes> FromMeter(const MeterReport& report, std::span<const TimedCall> calls,
-                               const Provenance& provenance, BatchTimes times) const;
+  Answer<BatchTimes> FromMeter(const RawBatch& batch, const RawBatch& empty,
+                               std::span<const TimedCall> calls,
+                               const Provenance& provenance) const;
   void FillOwners(const MeterReport& report, const Timeline& timeline, const Provenance& provenance,
                   BatchTimes& times) const;
   Result<std::string> StillPoisoned(const TimedCall& last) const;
@@ -197,15 +198,7 @@ Result<Answer<BatchTimes>> CudaStopwatch::Time(worker::Worker& worker,
   const auto empty = TRY(Run(worker, calls, workspace, Calls::kSkipped, timeout_s));
   if (!empty) return Timed(std::unexpected(empty.error()));
 
-  BatchTimes times;
-  times.event_ns = batch->event_ns;
-  if (batch->held && empty->held) {
-    const double difference = batch->host_ns - empty->host_ns;
-    times.host_ns = {std::max(0.0, difference / static_cast<double>(calls.size()))};
-  } else {
-    times.level = "run() waits for the device, so the judge's clock was not paired";
-  }
-  return FromMeter(batch->meter, calls, provenance_[&worker], std::move(times));
+  return FromMeter(*batch, *empty, calls, provenance_[&worker]);
 }
 
 // What the worker's copies of returned outputs may take at most: a quarter of what any GPU of this
@@ -220,37 +213,64 @@ double SettleLimitNs(const TimedCall& call) {
   return limit;
 }
 
-Answer<BatchTimes> CudaStopwatch::FromMeter(const MeterReport& report,
-                                            std::span<const TimedCall> calls,
-                                            const Provenance& provenance, BatchTimes times) const {
-  if (!report.fault.empty()) {
-    // No CUPTI on this machine: events are all there is, and nothing can be attributed.
-    times.time_ns = times.event_ns;
-    times.device_ns = times.event_ns;
-    times.level = "no CUPTI (" + report.fault + "): published time is by events";
-    times.owner_ns[static_cast<size_t>(Owner::kUnknown)] =
-        std::accumulate(times.event_ns.begin(), times.event_ns.end(), 0.0);
-    return times;
+// The judge's clock per call: what the batch took more than the empty one, less two things that lie
+// outside of the calls. Both are the meter's testimony, so each counts only up to what it can be:
+// copies of returned outputs, and the flush's writing back of what a call left dirty, which is at
+// most a cache full, half of what a flush reads.
+double PairedHostNs(const RawBatch& batch, const RawBatch& empty, const Timeline& timeline,
+                    const Timeline& empty_timeline, std::span<const TimedCall> calls) {
+  const auto count = static_cast<double>(calls.size());
+  double outside = 0;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    outside += std::min(timeline.calls[i].settle_ns, SettleLimitNs(calls[i])) / count;
   }
+  const double write_back_limit = 0.6 * empty_timeline.flush_ns;
+  outside += std::clamp(timeline.flush_ns - empty_timeline.flush_ns, 0.0, write_back_limit);
+  return std::max(0.0, (batch.host_ns - empty.host_ns) / count - outside);
+}
+
+// No CUPTI on this machine: events are all there is, and nothing can be attributed.
+BatchTimes FromEvents(const RawBatch& batch) {
+  BatchTimes times;
+  times.event_ns = batch.event_ns;
+  times.time_ns = batch.event_ns;
+  times.device_ns = batch.event_ns;
+  times.level = "no CUPTI (" + batch.meter.fault + "): published time is by events";
+  times.owner_ns[static_cast<size_t>(Owner::kUnknown)] =
+      std::accumulate(batch.event_ns.begin(), batch.event_ns.end(), 0.0);
+  return times;
+}
+
+Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatch& empty,
+                                            std::span<const TimedCall> calls,
+                                            const Provenance& provenance) const {
+  if (!batch.meter.fault.empty()) return FromEvents(batch);
   const bool returns = provenance.lane == Lane::kTriton || provenance.lane == Lane::kTorch;
-  const Timeline timeline = CutIntoCalls(report, stage_sha256_, calls.size(),
+  const Timeline timeline = CutIntoCalls(batch.meter, stage_sha256_, calls.size(),
                                          returns ? Settling::kCopies : Settling::kNone);
   if (!timeline.fault.empty()) return Refused(Outcome::kClocksDisagree, timeline.fault);
-  double settle_ns = 0;
+  const Timeline empty_timeline =
+      CutIntoCalls(empty.meter, stage_sha256_, calls.size(), Settling::kNone);
+  if (!empty_timeline.fault.empty()) {
+    return Refused(Outcome::kClocksDisagree, empty_timeline.fault);
+  }
+  BatchTimes times;
+  times.event_ns = batch.event_ns;
   for (size_t i = 0; i < calls.size(); ++i) {
     if (timeline.calls[i].operations.empty() && timeline.unsynchronised.empty()) {
       return Refused(Outcome::kClocksDisagree,
                      fmt::format("call {} of the batch ran nothing on the device", i));
     }
     times.device_ns.push_back(timeline.calls[i].device_ns);
-    settle_ns += std::min(timeline.calls[i].settle_ns, SettleLimitNs(calls[i]));
-  }
-  for (double& host : times.host_ns) {
-    host = std::max(0.0, host - settle_ns / static_cast<double>(calls.size()));
   }
   times.time_ns = times.device_ns;
   times.unsynchronised = timeline.unsynchronised;
-  FillOwners(report, timeline, provenance, times);
+  if (batch.held && empty.held) {
+    times.host_ns = {PairedHostNs(batch, empty, timeline, empty_timeline, calls)};
+  } else {
+    times.level = "run() waits for the device, so the judge's clock was not paired";
+  }
+  FillOwners(batch.meter, timeline, provenance, times);
   return times;
 }
 

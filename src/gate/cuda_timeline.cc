@@ -79,6 +79,7 @@ struct Window {
 struct Staged {
   std::vector<Window> windows;
   std::vector<size_t> others;  // operations of the candidate
+  double flush_ns = 0;
   std::string fault;
 };
 
@@ -86,6 +87,7 @@ Staged FindWindows(const MeterReport& report, const std::string& stage_sha256, s
   Staged staged;
   std::vector<int64_t> flushes;
   std::vector<int64_t> marks;
+  int64_t flushing_ns = 0;  // behind the calls: all but the first
   for (size_t i = 0; i < report.operations.size(); ++i) {
     const MeteredOperation& operation = report.operations[i];
     switch (PartOf(report, operation, stage_sha256)) {
@@ -95,6 +97,7 @@ Staged FindWindows(const MeterReport& report, const std::string& stage_sha256, s
       case Part::kHold:
         break;
       case Part::kFlush:
+        if (!flushes.empty()) flushing_ns += operation.end_ns - operation.start_ns;
         flushes.push_back(operation.start_ns);
         break;
       case Part::kMark:
@@ -107,6 +110,9 @@ Staged FindWindows(const MeterReport& report, const std::string& stage_sha256, s
         "the meter shows {} flushes and {} marks of {} calls: its records were cut or disturbed",
         flushes.size(), marks.size(), calls);
     return staged;
+  }
+  if (calls > 0) {
+    staged.flush_ns = static_cast<double>(flushing_ns) / static_cast<double>(calls);
   }
   for (size_t i = 0; i < calls; ++i) {
     const Window window = {flushes[i], marks[2 * i], marks[2 * i + 1], flushes[i + 1]};
@@ -203,6 +209,7 @@ Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256
   }
   const Staged staged = FindWindows(report, stage_sha256, calls);
   timeline.fault = staged.fault;
+  timeline.flush_ns = staged.flush_ns;
   if (!timeline.fault.empty()) return timeline;
   for (const size_t index : staged.others) {
     Place(report, index, staged.windows, settling, timeline);

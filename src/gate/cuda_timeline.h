@@ -53,6 +53,8 @@ struct CallSpan {
 
 struct Timeline {
   std::vector<CallSpan> calls;
+  // Mean length of the flushes behind the calls. They also write back what the calls left dirty.
+  double flush_ns = 0;
   // Work outside the windows of its calls; empty when there is none.
   std::string unsynchronised;
   // Why the records cannot be trusted or used ("marks are missing"); empty when they can.

@@ -43,6 +43,10 @@ TEST_F(TimelineTest, SpansFromTheFirstStartToTheLastEndOnAnyStream) {
   EXPECT_DOUBLE_EQ(timeline.calls[1].device_ns, 5'000);
 }
 
+TEST_F(TimelineTest, MeasuresTheFlushesBehindTheCalls) {
+  EXPECT_DOUBLE_EQ(Cut().flush_ns, 38'000);
+}
+
 TEST_F(TimelineTest, AnEmptyCallTakesNoTime) {
   Kernel(0, 2'000, 3'000);
   EXPECT_EQ(Cut().calls[1].device_ns, 0);
