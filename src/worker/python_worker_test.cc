@@ -44,6 +44,18 @@ TEST_F(PythonWorker, RunsAFunctionOnItsDestination) {
   EXPECT_NE(bed_->worker().versions().Find("torch"), nullptr);
 }
 
+TEST_F(PythonWorker, ACandidateCalledLikeAPackageDoesNotHideIt) {
+  const Mishap fate = FateOf(R"(
+import os, sys
+stem = os.path.splitext(os.path.basename(__file__))[0]
+assert stem not in sys.modules and __name__ != stem
+assert os.path.dirname(__file__) != sys.path[0]
+def run(x, out, factor):
+    out.copy_(x * factor)
+)");
+  EXPECT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+}
+
 TEST_F(PythonWorker, RunsAModelClassByNames) {
   const Mishap fate = FateOf(R"(
 import torch

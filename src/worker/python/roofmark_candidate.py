@@ -17,9 +17,10 @@ _CLASS_NAMES = ("ModelNew", "Model")
 
 
 def _import(path):
-    # Last, so that a candidate called triton.py does not hide the package of that name.
+    # A candidate called triton.py must not hide the package of that name: its folder is searched
+    # last, and its module goes by a name of our own.
     sys.path.append(os.path.dirname(path))
-    name = os.path.splitext(os.path.basename(path))[0]
+    name = "roofmark_candidate_" + os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
