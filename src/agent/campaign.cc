@@ -126,7 +126,7 @@ class Campaign {
     return MeetingOf(TRY(tools_.referee.Play(File(incumbent), File(challenger), depth)),
                      least_effect);
   }
-  Result<void> Record(Json event) {
+  Result<void> Record(const Json& event) {
     TRY(journal_.Append(event));
     TRY(state_.Apply(journal_.events().back()));
     return {};
@@ -276,7 +276,7 @@ Result<void> Campaign::Decide() {
   if (ruling.decision != Decision::kRefused && last.stats.pairs() > 0) {
     event.Set("log_ratio", state_.champion_logs.back() + std::log(last.stats.ratio.median));
   }
-  TRY(Record(std::move(event)));
+  TRY(Record(event));
   TRY(SyncPromoted(state_, plan_, folder_));
   tools_.on_step(DecisionStep(trial, state_, plan_, ruling.decision, ruling.reason));
   return {};

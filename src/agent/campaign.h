@@ -20,6 +20,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "agent/campaign_state.h"
@@ -59,7 +60,10 @@ struct CampaignResult {
   Interval ratio;           // champion's time / the original's, from the audit
   int64_t proposals = 0;
   int64_t promotions = 0;
-  std::filesystem::path promoted;  // the champion's file; empty without
+  std::filesystem::path promoted;         // the champion's file; empty without
+  std::optional<Meeting> audit;           // the original and the champion; none without a champion
+  std::filesystem::path original_kernel;  // their files in kernels/, as they were judged
+  std::filesystem::path champion_kernel;
 };
 
 // Runs the campaign to its end, or continues the one that `folder` holds.

@@ -179,6 +179,9 @@ Result<CampaignResult> Conclude(const CampaignState& state, const CampaignPlan& 
     result.detail = "the last match against the original did not bear the champion out";
   }
   if (state.audit) result.ratio = state.audit->stats.ratio;
+  result.audit = state.audit;
+  result.original_kernel = KernelFile(folder, plan, state.champions.front());
+  result.champion_kernel = KernelFile(folder, plan, state.champions.back());
   TRY(SyncPromoted(state, plan, folder));
   if (result.improved) result.promoted = PromotedFile(folder, plan);
   TRY(WriteFile(folder / "report.json", ReportJson(state, result).Dump(2) + "\n"));

@@ -17,6 +17,7 @@
 #include "cli/args.h"
 #include "cli/progress.h"
 #include "pipeline/evaluate.h"
+#include "pipeline/record.h"
 #include "suite/suite.h"
 
 namespace roofmark::cli {
@@ -88,6 +89,25 @@ void PrintEnd(const agent::CampaignResult& result, const fs::path& folder) {
              result.stop_reason, (folder / "report.md").string());
 }
 
+// The original and the champion as the audit saw them, so that `score` and `report` know them too.
+Result<void> KeepVerdicts(const agent::CampaignResult& result, const OptimizeArgs& args,
+                          const pipeline::Machine& machine, const std::string& suite_name) {
+  const std::string stem = args.incumbent.stem().string();
+  agent::Meeting audit = *result.audit;
+  std::vector<pipeline::Entry> entries = {
+      {args.op, TRY(candidate::ReadCandidate(result.original_kernel))},
+      {args.op, TRY(candidate::ReadCandidate(result.champion_kernel))}};
+  audit.incumbent.candidate = entries[0].candidate.name = stem;
+  audit.challenger.candidate = entries[1].candidate.name = stem + "-optimized";
+  const std::string command =
+      fmt::format("optimize {} --operator {} --shape {}", args.incumbent.filename().string(),
+                  args.op, audit.challenger.shape);
+  pipeline::Recorder recorder =
+      TRY(pipeline::Recorder::Open(args.store, machine, entries, command, suite_name));
+  TRY(recorder.Add(audit.incumbent));
+  return recorder.Add(audit.challenger);
+}
+
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -121,19 +141,25 @@ Result<int> Optimize(const OptimizeArgs& args) {
                                  .incumbent = args.incumbent,
                                  .error_rate = args.error_rate,
                                  .budget_s = args.budget_s};
+  bool audited = false;
   const double begin = Seconds();
   Progress progress("optimising");
   const agent::CampaignTools tools{
       .provider = provider,
       .referee = *referee,
       .seconds = Seconds,
-      .on_step = [&](const Json& step) { PrintStep(step, args.format); },
+      .on_step =
+          [&](const Json& step) {
+            audited = audited || step.Find("decision")->as_string() == "upheld";
+            PrintStep(step, args.format);
+          },
       .on_move =
           [&](const std::string& move) {
             progress.Show(static_cast<size_t>(Seconds() - begin),
                           static_cast<size_t>(std::ceil(args.budget_s)), move);
           }};
   const agent::CampaignResult result = TRY(agent::RunCampaign(plan, folder, tools));
+  if (audited) TRY(KeepVerdicts(result, args, machine, suite.name));
   if (args.format == Format::kText) PrintEnd(result, folder);
   return result.incumbent_passed ? 0 : 1;
 }
