@@ -200,8 +200,8 @@ Result<void> Campaign::MeasureBaseline() {
   return {};
 }
 
-// Empty while there is time, error rate and hope left. A step is expected to take as long as the
-// average one did, and the audit as long as the baseline.
+// Empty while there is time and hope left. A step is expected to take as long as the average one
+// did, and the audit as long as the baseline; one proposal is judged in any case.
 std::string Campaign::WhyClose() const {
   if (!IsUsable(state_.baseline->incumbent) || !IsUsable(state_.baseline->challenger)) {
     return "incumbent_refused";
@@ -209,8 +209,9 @@ std::string Campaign::WhyClose() const {
   if (state_.original_failed) return "incumbent_failed";
   const auto steps = static_cast<double>(state_.history.size());
   if (static_cast<int64_t>(state_.history.size()) >= plan_.max_proposals) return "proposals";
-  const double expected = 2 * state_.spent_s / (steps + 1);
-  return state_.spent_s + expected > plan_.budget_s ? "budget" : "";
+  if (steps == 0) return "";
+  const double step_s = (state_.spent_s - state_.baseline_s) / steps;
+  return state_.spent_s + step_s + state_.baseline_s > plan_.budget_s ? "budget" : "";
 }
 
 Result<void> Campaign::Propose() {

@@ -39,7 +39,8 @@ struct CampaignPlan {
   double error_rate = 0.05;         // probability of even one wrong promotion, at most
   double least_effect = 0.01;       // fraction of the time; raised to the noise floor
   int confirmations = 2;
-  double budget_s = 60;  // wall time over all sessions; the audit is inside it
+  double budget_s =
+      60;  // wall time over all sessions, audit included; one proposal is always judged
   int64_t max_proposals = 1000;
 };
 

@@ -76,6 +76,7 @@ Result<void> CampaignState::ApplyMeeting(const std::string& kind, const Json& ev
   if (kind == "baseline" && !baseline) {
     baseline = TRY(MeetingFromJson(json));
     least_effect = TRY(event.Double("least_effect"));
+    baseline_s = TRY(event.Double("spent_s"));
   } else if (kind == "screen" && open && !open->screen) {
     open->screen = TRY(MeetingFromJson(json));
   } else if (kind == "confirmation" && open && open->screen) {

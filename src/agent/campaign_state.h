@@ -48,6 +48,7 @@ struct CampaignState {
   Json settings;                       // null before the first event
   std::optional<Meeting> baseline;     // the original against itself
   double least_effect = 0;             // set with the baseline
+  double baseline_s = 0;               // how long a whole match takes here
   std::vector<std::string> champions;  // SHA-256; the original first, the present one last
   std::vector<double> champion_logs;   // ln(time / the original's) of each
   std::vector<PastStep> history;

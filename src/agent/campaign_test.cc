@@ -226,6 +226,16 @@ TEST_F(CampaignTest, StaysInsideItsBudget) {
   EXPECT_GT(result->proposals, 4);
 }
 
+TEST_F(CampaignTest, JudgesOneProposalHoweverSmallTheBudget) {
+  ScriptedReferee referee = MakeReferee();
+  CampaignPlan plan = Plan();
+  plan.budget_s = 0.5;
+  const auto result = Run(plan, {"fast", "faster"}, &referee);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->proposals, 1);
+  EXPECT_TRUE(result->improved);
+}
+
 // The same kernel under many names: the union bound promises 5 % of campaigns at most.
 TEST_F(CampaignTest, HardlyEverPromotesAKernelAgainstItself) {
   int promoting = 0;
