@@ -128,9 +128,6 @@ bool ReadArgument(Key key, ondemand::value value, EventFields& fields) {
     case 'k':
       if (key == "kernel") fields.kernel = Scalar(value);
       return true;
-    case 'g':
-      if (key == "graph node id") fields.graph_node = Scalar(value);
-      return true;
     case 'I':
       if (key == "Input Dims" || key == "Input dims") return ReadArray(value, fields.dims);
       if (key == "Input type") return ReadArray(value, fields.types);

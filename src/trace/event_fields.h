@@ -28,7 +28,6 @@ struct EventFields {
   std::string_view types;     // "Input type", JSON text
   std::string_view concrete;  // "Concrete Inputs", JSON text
   std::string_view kernel;    // of a HIP launch call: the kernel's name
-  std::string_view graph_node;
 };
 
 // Reads events with simdjson; keeps its buffers from one event to the next.

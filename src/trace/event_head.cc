@@ -10,6 +10,7 @@ namespace roofmark::trace {
 namespace {
 
 constexpr std::string_view kUsual = "\"ph\": \"X\", \"cat\": \"";
+constexpr std::string_view kPhase = "\"ph\": \"";
 
 bool IsSpace(char byte) {
   return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
@@ -110,6 +111,9 @@ Category ReadCategory(std::string_view event) {
     const std::string_view rest = event.substr(skip + kUsual.size(), 32);
     const size_t quote = rest.find('"');
     if (quote != std::string_view::npos) return CategoryOf(rest.substr(0, quote));
+  } else if (event.size() > skip + kPhase.size() && event.substr(skip).starts_with(kPhase) &&
+             event[skip + kPhase.size()] != 'X') {
+    return Category::kOther;
   }
   KeyWalker walker(event);
   std::string_view key;

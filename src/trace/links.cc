@@ -3,8 +3,6 @@
 // old profiles External id repeats the correlation id and is ignored.
 #include "trace/links.h"
 
-#include "trace/id_index.h"
-
 namespace roofmark::trace {
 namespace {
 
@@ -90,21 +88,16 @@ struct CallContext {
 }  // namespace
 
 LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const OpForest& forest,
-                          const Totals& totals) {
+                          const IdIndex& ops, const Totals& totals) {
   Labels labels(profile);
   std::vector<CallContext> contexts(profile.calls.size());
   const bool trusted = ExternalIdsAreReal(totals);
-  IdIndex by_external(trusted ? profile.ops.size() : 0);
-  for (uint32_t row = 0; trusted && row < profile.ops.size(); ++row) {
-    const CpuOp& op = profile.ops[row];
-    if (!op.annotation && op.external_id != kNoId) by_external.Add(op.external_id, row);
-  }
   LinkedProfile linked;
   linked.links.reserve(profile.kernels.size());
   for (const Launch& kernel : profile.kernels) {
     Link link{.call = calls.Find(kernel)};
     const uint32_t named =
-        trusted && kernel.external_id != kNoId ? by_external.First(kernel.external_id) : kNone32;
+        trusted && kernel.external_id != kNoId ? ops.First(kernel.external_id) : kNone32;
     if (link.call == kNone32) {
       // Nothing to check the id against; the profile's window cut the call off.
       link.op = named;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trace/calls.h"
+#include "trace/id_index.h"
 #include "trace/op_forest.h"
 #include "trace/profile.h"
 #include "trace/step_label.h"
@@ -32,8 +33,9 @@ struct LinkedProfile {
   std::vector<Link> links;  // by kernel
 };
 
-// A graph node's operator and shape are not in this profile: graph_pairing.h finds them.
+// `ops` are the operators by External id (op_ids.h). A graph node's operator and shape are not in
+// this profile: graph_pairing.h finds them.
 LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const OpForest& forest,
-                          const Totals& totals);
+                          const IdIndex& ops, const Totals& totals);
 
 }  // namespace roofmark::trace

@@ -3,6 +3,7 @@
 #include "trace/number_text.h"
 
 #include <charconv>
+#include <cstring>
 
 #include "trace/string_table.h"
 
@@ -70,6 +71,21 @@ std::optional<int64_t> Scaled(Decimal number) {
   return number.digits + (last >= 5 ? 1 : 0);
 }
 
+// Eight digits at once, or nothing. Requires: 8 readable bytes.
+// Source: Lemire, "Quickly parsing eight digits" (2018).
+bool EightDigits(const char* at, int64_t& value) {
+  uint64_t word = 0;
+  std::memcpy(&word, at, 8);
+  const uint64_t high = word & 0xF0F0F0F0F0F0F0F0U;
+  const uint64_t carried = (word + 0x0606060606060606U) & 0xF0F0F0F0F0F0F0F0U;
+  if (high != 0x3030303030303030U || carried != high) return false;
+  word = (word & 0x0F0F0F0F0F0F0F0FU) * 2561 >> 8;
+  word = (word & 0x00FF00FF00FF00FFU) * 6553601 >> 16;
+  word = (word & 0x0000FFFF0000FFFFU) * 42949672960001U >> 32;
+  value = static_cast<int64_t>(word);
+  return true;
+}
+
 // What nearly all times are: up to 15 digits, or with a point and one to three more behind it.
 // Nothing where the text is anything else.
 std::optional<int64_t> PlainMicroseconds(std::string_view text) {
@@ -78,6 +94,7 @@ std::optional<int64_t> PlainMicroseconds(std::string_view text) {
   const char* const end = at + text.size();
   int64_t value = 0;
   const char* const digits = at;
+  if (text.size() >= 8 && EightDigits(at, value)) at += 8;
   while (at != end && IsDigit(*at)) value = value * 10 + (*at++ - '0');
   if (at == digits || at - digits > 15) return std::nullopt;
   if (at == end) return value * 1000;

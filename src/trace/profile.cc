@@ -207,12 +207,15 @@ std::string ContentHash(const Profile& profile) {
   add(profile.events);
   add(static_cast<uint64_t>(profile.ops.size()));
   add(static_cast<uint64_t>(profile.calls.size()));
+  std::vector<uint64_t> names(profile.text.size());
   for (const auto* launches : {&profile.kernels, &profile.copies}) {
     for (const Launch& launch : *launches) {
       add(launch.start_ns);
       add(launch.dur_ns);
       add(launch.device);
-      add(HashText(profile.text.Text(launch.name)));
+      uint64_t& name = names[launch.name];
+      if (name == 0) name = HashText(profile.text.Text(launch.name));
+      add(name);
     }
   }
   return Sha256Hex(bytes);

@@ -30,6 +30,16 @@ uint64_t HashText(std::string_view text) {
   uint64_t hash = Mix(text.size() ^ kA, kB);
   const char* at = text.data();
   size_t left = text.size();
+  // Four independent chains, since one multiplication waits for the last.
+  if (left >= 64) {
+    uint64_t lanes[4] = {hash, hash ^ kA, hash ^ kB, hash + kA};
+    for (; left >= 64; left -= 64, at += 64) {
+      for (size_t lane = 0; lane < 4; ++lane) {
+        lanes[lane] = Mix(Load(at + 16 * lane, 8) ^ lanes[lane], Load(at + 16 * lane + 8, 8) ^ kB);
+      }
+    }
+    hash = Mix(lanes[0] ^ kA, lanes[1]) ^ Mix(lanes[2] ^ kB, lanes[3]);
+  }
   for (; left >= 16; left -= 16, at += 16) {
     hash = Mix(Load(at, 8) ^ hash, Load(at + 8, 8) ^ kB);
   }

@@ -4,19 +4,10 @@
 
 #include <vector>
 
-#include "trace/id_index.h"
+#include "trace/op_ids.h"
 
 namespace roofmark::trace {
 namespace {
-
-IdIndex OpsByExternalId(const Profile& profile) {
-  IdIndex index(profile.ops.size());
-  for (uint32_t row = 0; row < profile.ops.size(); ++row) {
-    const CpuOp& op = profile.ops[row];
-    if (!op.annotation && op.external_id != kNoId) index.Add(op.external_id, row);
-  }
-  return index;
-}
 
 // Distinct names, and correlation ids that several kernels share.
 void CountDistinct(const Profile& profile, Totals& totals) {
@@ -38,10 +29,12 @@ void CountDistinct(const Profile& profile, Totals& totals) {
 }  // namespace
 
 Totals ComputeTotals(const Profile& profile) {
-  return ComputeTotals(profile, CallFinder(profile), ComputeExposure(profile.kernels));
+  return ComputeTotals(profile, CallFinder(profile), OpsByExternalId(profile),
+                       ComputeExposure(profile.kernels));
 }
 
-Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const Exposure& exposure) {
+Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const IdIndex& ops,
+                     const Exposure& exposure) {
   Totals totals{.events = profile.events,
                 .kernels = profile.kernels.size(),
                 .python_events = profile.python_events,
@@ -55,7 +48,6 @@ Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const Expo
     totals.memcpy_ns += copy.dur_ns;
   }
   CountDistinct(profile, totals);
-  const IdIndex ops = OpsByExternalId(profile);
   for (const Launch& kernel : profile.kernels) {
     totals.sum_kernel_ns += kernel.dur_ns;
     const uint32_t call = calls.Find(kernel);

@@ -6,6 +6,7 @@
 
 #include "trace/calls.h"
 #include "trace/exposed.h"
+#include "trace/id_index.h"
 #include "trace/profile.h"
 
 namespace roofmark::trace {
@@ -34,7 +35,8 @@ struct Totals {
 
 Totals ComputeTotals(const Profile& profile);
 // The same with what has been made already.
-Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const Exposure& exposure);
+Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const IdIndex& ops,
+                     const Exposure& exposure);
 
 // Whether External id names operators here: in old profiles it repeats the correlation id.
 bool ExternalIdsAreReal(const Totals& totals);

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <unordered_map>
 
 #include "base/check.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "trace/attribution.h"
 #include "trace/exposed.h"
+#include "trace/op_ids.h"
 
 namespace roofmark::trace {
 namespace {
@@ -26,8 +27,9 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
     cells[i].dtypes = claim.dtypes;
     cells[i].phase = claim.phase;
   }
-  std::map<std::pair<uint32_t, TextId>, KernelUse> uses;
-  std::set<uint32_t> counted;
+  std::unordered_map<uint64_t, KernelUse> uses;  // by claim and name
+  uses.reserve(1024);
+  std::vector<bool> counted;
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
     const Launch& kernel = profile.kernels[row];
     const uint32_t claim = attribution.claim_of[row];
@@ -35,16 +37,22 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
     ++cell.launches;
     cell.sum_ns += kernel.dur_ns;
     cell.exposed_ns += exposure.exposed_ns[row];
-    KernelUse& use = uses[{claim, kernel.name}];
+    KernelUse& use = uses[uint64_t{claim} << 32 | kernel.name];
     ++use.launches;
     use.sum_ns += kernel.dur_ns;
     // A known call counts once, whatever it launches; otherwise each main kernel is a call.
     const uint32_t call = attribution.call_of[row];
-    const bool counts = call == kNone32 ? !attribution.auxiliary[row] : counted.insert(call).second;
+    bool counts = !attribution.auxiliary[row];
+    if (call != kNone32) {
+      if (call >= counted.size()) counted.resize(call + 1 + call / 2);
+      counts = !counted[call];
+      counted[call] = true;
+    }
     if (counts) ++cell.calls;
   }
   for (const auto& [key, use] : uses) {
-    KernelUse& into = cells[key.first].kernels[ValidUtf8(profile.text.Text(key.second))];
+    const auto name = static_cast<TextId>(key);
+    KernelUse& into = cells[key >> 32].kernels[ValidUtf8(profile.text.Text(name))];
     into.launches += use.launches;
     into.sum_ns += use.sum_ns;
   }
@@ -185,9 +193,10 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   const Profile profile = TRY(ReadProfile(path));
   const CallFinder calls(profile);
   const Exposure exposure = ComputeExposure(profile.kernels);
-  const Totals totals = ComputeTotals(profile, calls, exposure);
+  const IdIndex ops = OpsByExternalId(profile);
+  const Totals totals = ComputeTotals(profile, calls, ops, exposure);
   const OpForest forest(profile);
-  const LinkedProfile linked = LinkKernels(profile, calls, forest, totals);
+  const LinkedProfile linked = LinkKernels(profile, calls, forest, ops, totals);
   std::vector<std::string> captures_lost;
   Captures captures;
   // Only graphs need captures, and captures are large.

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mined suites: what the fleet's aggregate says about the operators that have a card becomes
+// weighted workloads; what it says about the rest of the time is kept beside them, so that a score
+// states which part of the fleet it speaks for.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "model/aggregate.h"
+#include "suite/suite.h"
+
+namespace roofmark::suite {
+
+// The document that `suite build` writes ("format": "roofmark-suite/1"): mined workloads of the
+// given operators, largest share first, and a table of all operators of the fleet with their shares
+// and the reason why time of theirs is in no workload.
+// A cell becomes a workload where its axes are the card's and its element types are those of the
+// card's inputs. Nearby sizes are merged: an operator's load axes are its lists, or where it has
+// none its first axis; sizes within 5 % and of equal divisibility (by powers of two up to 128) form
+// one workload, represented by the observed shape with the largest share. Divisibility keeps the
+// sizes apart that graphs are padded to.
+// Errors: kInput where the aggregate holds no GPU time.
+Result<Json> BuildSuite(const Aggregate& aggregate,
+                        std::span<const std::unique_ptr<const Operator>> operators);
+// With the operators of DataDir().
+Result<Json> BuildSuite(const Aggregate& aggregate);
+
+// Reads such a document and merges its shapes into the cards of DataDir(). Workloads are the
+// selected ones; mined ones carry their weight, others (only where the selection names their tier
+// or id) weigh nothing. Errors: kNotFound, kIo, kInput; as MakeSuite.
+Result<Suite> LoadWeightedSuite(const std::filesystem::path& path, const Selection& selection);
+
+}  // namespace roofmark::suite
