@@ -40,7 +40,7 @@ judge "$candidates"/dishonest/*.cc "$candidates/rms_norm/rms_norm.cc" --operator
   --shape s-prefill --quick --timeout 3 --card "$out/this-cpu.toml"
 
 step "optimize: a naive kernel, improved by search and promoted only on a paired test"
-"$roofmark" optimize "$candidates/rms_norm/rms_norm_naive.cc" --operator rms_norm --budget 20 \
+"$roofmark" optimize "$candidates/rms_norm/rms_norm_naive.cc" --operator rms_norm --budget 15 \
   -o "$out/optimized" --store "$out/roofmark.db"
 
 step "report"
