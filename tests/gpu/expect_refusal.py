@@ -18,7 +18,8 @@ def header(path: pathlib.Path, key: str) -> str:
 
 def judge(path: pathlib.Path, device: str) -> list:
     command = [os.environ["ROOFMARK"], "judge", str(path), "--device", device, "--json", "--quick",
-               "--tier", "small", "--timeout", "5", "--store", os.environ.get("STORE", "/tmp/dishonest.db")]
+               "--tier", "small", "--timeout", "5",
+                "--store", os.environ.get("STORE", "/tmp/dishonest.db")]
     operator = header(path, "operator") or "rms_norm"
     command += ["--operator", operator]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -8,4 +8,5 @@ for run in 1 2; do
       --device cuda --tier published --store "$RESULTS/repeat.db" --json
   done > "$RESULTS/repeat-$run.jsonl" || [ $? -le 1 ]
 done
-exec "${ROOFMARK_PYTHON:-python3}" "$(dirname "$0")/../compare_repeat.py" "$RESULTS/repeat-1.jsonl" "$RESULTS/repeat-2.jsonl"
+exec "${ROOFMARK_PYTHON:-python3}" "$(dirname "$0")/../compare_repeat.py" \
+  "$RESULTS/repeat-1.jsonl" "$RESULTS/repeat-2.jsonl"
