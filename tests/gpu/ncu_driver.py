@@ -2,9 +2,9 @@
 """Runs an honest CUDA candidate under ncu: ncu_driver.py OPERATOR SHAPE...
 
 Each call of each shape stands between two kernels named spin_kernel, by which ncu_agreement.py
-tells the calls apart. Only these are profiled (ncu --profile-from-start off). As in the judge's batches each
-call has operands of its own: over one set the address translation would be warm, which ncu does not
-flush, and large shapes would read 3 to 5 % faster.
+tells the calls apart. Only these are profiled (ncu --profile-from-start off). As in the judge's
+batches each call has operands of its own, so that address translation is as cold as there: ncu
+flushes caches only.
 """
 
 import os
