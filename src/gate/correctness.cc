@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "gate/check.h"
+#include "gate/output_check.h"
 
 namespace roofmark::gate {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/hash.h"
-#include "gate/check.h"
+#include "gate/output_check.h"
 #include "gate/timing.h"
 
 namespace roofmark::gate {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gate/check.h"
 #include "gate/judge.h"
+#include "gate/output_check.h"
 #include "gate/stopwatch.h"
 #include "model/verdict.h"
 

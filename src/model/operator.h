@@ -55,7 +55,8 @@ enum class CompareKind { kNumeric, kExact, kCodes };
 
 // |got - want| <= rtol * |want| + atol_rms * rms(want) for every element, and
 // ||got - want|| <= rel_l2 * ||want|| for the whole output. kExact compares bits; kCodes allows
-// neighbouring fp8 codes for the fraction `code_slack` of the elements.
+// neighbouring fp8 codes for the fraction `code_slack` of the elements. atol_rms holds for outputs
+// of up to 2^20 elements; gate/check.cc widens it for larger ones, and docs/method.md says why.
 struct Tolerance {
   CompareKind kind = CompareKind::kNumeric;
   double rtol = 0;
