@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only user of CLI11. Each verb is one function that declares its flags over its argument
 // struct; help texts carry an example each.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <functional>
 #include <optional>
 
+#include "base/version.h"
 #include "cli/args.h"
 
 namespace roofmark::cli {
@@ -187,10 +191,15 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv) {
   Chosen chosen;
   CLI::App app(kAbout, "roofmark");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "roofmark 0.1.0");
+  app.set_version_flag("--version", fmt::format("roofmark {}", kVersion));
   for (const auto add : {AddMine, AddSuite, AddRoofline, AddCalibrate, AddPack, AddJudge, AddScore,
                          AddReport, AddOptimize, AddDoctor}) {
     add(&app, &chosen);
+  }
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    std::fprintf(stderr, "roofmark: there is no verb '%s'; `roofmark --help` lists them\n",
+                 argv[1]);
+    return 2;
   }
   try {
     app.parse(argc, argv);

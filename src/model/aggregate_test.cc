@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The laws of merging.
+#include "model/aggregate.h"
+
+#include "base/hash.h"
+#include "base/testing.h"
+
+namespace roofmark {
+namespace {
+
+AggregateCell Cell(std::string op, int64_t tokens, Phase phase, int64_t ns) {
+  return {.op = std::move(op),
+          .axes = {{"tokens", tokens}},
+          .dtypes = {{"x", "bf16"}},
+          .phase = phase,
+          .calls = 1,
+          .launches = 2,
+          .sum_ns = ns + 1,
+          .exposed_ns = ns,
+          .kernels = {{"kernel_of_" + std::to_string(tokens), {2, ns + 1}}}};
+}
+
+ProfileAggregate ProfileOf(std::string hash, std::vector<AggregateCell> cells) {
+  ProfileAggregate profile{.hash = std::move(hash), .device = "Example GPU", .window_ns = 1000};
+  for (const AggregateCell& cell : cells) {
+    profile.busy_ns += cell.exposed_ns;
+    profile.sum_ns += cell.sum_ns;
+    profile.launches += cell.launches;
+  }
+  profile.cells = std::move(cells);
+  return profile;
+}
+
+std::vector<ProfileAggregate> SomeProfiles() {
+  std::vector<ProfileAggregate> profiles;
+  Random random(3);
+  for (int i = 0; i < 12; ++i) {
+    std::vector<AggregateCell> cells;
+    for (int64_t tokens = 1; tokens < 6; ++tokens) {
+      cells.push_back(Cell(tokens % 2 == 0 ? "rms_norm" : "", tokens,
+                           static_cast<Phase>(random.Below(4)),
+                           static_cast<int64_t>(random.Below(1000))));
+    }
+    profiles.push_back(ProfileOf("hash" + std::to_string(i), std::move(cells)));
+  }
+  return profiles;
+}
+
+TEST(Aggregate, MergesInAnyOrderAndGroupingIntoTheSameBytes) {
+  const std::vector<ProfileAggregate> profiles = SomeProfiles();
+  Aggregate whole;
+  for (const ProfileAggregate& profile : profiles) whole.Add(profile);
+  const std::string bytes = whole.ToJson().Dump();
+  Random random(5);
+  for (int round = 0; round < 30; ++round) {
+    std::vector<Aggregate> parts(1 + random.Below(5));
+    std::vector<ProfileAggregate> shuffled = profiles;
+    for (size_t i = shuffled.size(); i > 1; --i) {
+      std::swap(shuffled[i - 1], shuffled[random.Below(i)]);
+    }
+    for (const ProfileAggregate& profile : shuffled) {
+      parts[random.Below(parts.size())].Add(profile);
+      if (random.Below(3) == 0) parts[random.Below(parts.size())].Add(profile);  // twice
+    }
+    while (parts.size() > 1) {
+      const size_t into = random.Below(parts.size() - 1);
+      parts[into].Merge(parts.back());
+      parts.pop_back();
+    }
+    EXPECT_EQ(parts[0].ToJson().Dump(), bytes);
+  }
+}
+
+TEST(Aggregate, CountsAProfileOnce) {
+  Aggregate aggregate;
+  aggregate.Add(ProfileOf("a", {Cell("op", 1, Phase::kDecode, 10)}));
+  const Aggregate before = aggregate;
+  aggregate.Merge(before);
+  aggregate.Add(ProfileOf("a", {Cell("op", 1, Phase::kDecode, 10)}));
+  EXPECT_EQ(aggregate, before);
+}
+
+TEST(Aggregate, KeepsTheAccountThatStatesMore) {
+  ProfileAggregate bare = ProfileOf("a", {Cell("op", 1, Phase::kDecode, 10)});
+  ProfileAggregate stated = bare;
+  stated.application = "chat";
+  stated.card_ms = 5;
+  for (const bool first : {true, false}) {
+    Aggregate aggregate;
+    aggregate.Add(first ? bare : stated);
+    aggregate.Add(first ? stated : bare);
+    EXPECT_EQ(aggregate.profiles().at("a").application, "chat");
+  }
+}
+
+TEST(Aggregate, AddsCellsOfOneKey) {
+  Aggregate aggregate;
+  aggregate.Add(ProfileOf("a", {Cell("op", 1, Phase::kDecode, 10), Cell("op", 2, Phase::kDecode, 1),
+                                Cell("op", 1, Phase::kDecode, 5)}));
+  const std::vector<AggregateCell>& cells = aggregate.profiles().at("a").cells;
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_EQ(cells[0].exposed_ns, 15);
+  EXPECT_EQ(cells[0].calls, 2);
+  EXPECT_EQ(cells[0].kernels.at("kernel_of_1").launches, 4);
+  EXPECT_DOUBLE_EQ(cells[0].DeployedNs(), 17.0 / 2);
+}
+
+TEST(Aggregate, ReadsBackWhatItWrote) {
+  Aggregate aggregate;
+  for (ProfileAggregate& profile : SomeProfiles()) aggregate.Add(std::move(profile));
+  const auto read = Aggregate::FromJson(Json::Parse(aggregate.ToJson().Dump()).value());
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(*read, aggregate);
+}
+
+TEST(Aggregate, RefusesDocumentsThatDoNotAddUp) {
+  Aggregate aggregate;
+  aggregate.Add(ProfileOf("a", {Cell("op", 1, Phase::kDecode, 10)}));
+  const std::string text = aggregate.ToJson().Dump();
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string changed = text;
+    EXPECT_NE(changed.find(from), std::string::npos) << text;
+    changed.replace(changed.find(from), from.size(), to);
+    return Aggregate::FromJson(Json::Parse(changed).value());
+  };
+  EXPECT_THAT(with("aggregate/1", "aggregate/9"), HasError(ErrorKind::kInput, "aggregate/9"));
+  EXPECT_THAT(with("\"exposed_ns\": 10", "\"exposed_ns\": 11"),
+              HasError(ErrorKind::kInput, "profile 1: the cells add up to"));
+  EXPECT_THAT(with("\"calls\": 1", "\"calls\": -1"), HasError(ErrorKind::kInput, "negative"));
+  EXPECT_THAT(with("[[0, 2, 11]]", "[[7, 2, 11]]"), HasError(ErrorKind::kInput, "kernel_names"));
+  EXPECT_THAT(with("\"phase\": \"decode\"", "\"phase\": \"odd\""),
+              HasError(ErrorKind::kInput, "odd"));
+}
+
+}  // namespace
+}  // namespace roofmark
