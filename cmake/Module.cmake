@@ -78,5 +78,6 @@ function(roofmark_module name)
     add_executable(${name}_bench EXCLUDE_FROM_ALL ${benches})
     target_link_libraries(${name}_bench PRIVATE
       roofmark_${name} roofmark_build_flags benchmark::benchmark_main)
+    target_compile_definitions(${name}_bench PRIVATE ROOFMARK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   endif()
 endfunction()

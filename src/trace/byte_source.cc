@@ -25,6 +25,7 @@ constexpr size_t kStoredBlock = 256 << 10;
 struct ByteSource::State {
   std::string path;
   Fd fd;                    // invalid for memory
+  std::string_view whole;   // of memory
   std::string_view memory;  // not yet consumed
   std::vector<uint8_t> block;
   std::string_view pending;  // stored bytes that were read and not yet consumed
@@ -79,8 +80,21 @@ Result<ByteSource> ByteSource::OpenFile(const std::filesystem::path& path) {
 ByteSource ByteSource::FromMemory(std::string_view bytes) {
   auto state = std::make_unique<State>();
   state->path = "memory";
-  state->memory = bytes;
+  state->whole = state->memory = bytes;
   return ByteSource(std::move(state));
+}
+
+Result<void> ByteSource::Restart() {
+  State& state = *state_;
+  if (state.fd.valid() && ::lseek(state.fd.get(), 0, SEEK_SET) != 0) {
+    return Fail(ErrorKind::kIo, fmt::format("{}: {}", state.path, std::strerror(errno)));
+  }
+  state.memory = state.whole;
+  state.pending = {};
+  state.started = state.ended = state.member_open = false;
+  state.stored = state.delivered = 0;
+  state.damage.clear();
+  return {};
 }
 
 // Guarantees: `pending` is empty only at the end of the stored bytes.

@@ -31,6 +31,9 @@ class ByteSource {
   // Errors: kIo when the operating system fails to read.
   Result<size_t> Read(char* to, size_t capacity);
 
+  // Goes back to the beginning. Errors: kIo.
+  Result<void> Restart();
+
   bool gzip() const;
   uint64_t stored_bytes() const;  // bytes read from the file so far
   uint64_t bytes() const;         // bytes delivered so far

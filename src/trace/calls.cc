@@ -2,31 +2,45 @@
 // Call names are classified once per distinct name.
 #include "trace/calls.h"
 
+#include <initializer_list>
 #include <tuple>
+
+#include "trace/event_head.h"
 
 namespace roofmark::trace {
 namespace {
 
 constexpr uint8_t kLaunching = 1;
 constexpr uint8_t kGraph = 2;
+// A runtime and a driver call may share an id; a profile in which thousands do is nonsense, and
+// must not take quadratic time.
+constexpr int kMaxDuplicates = 64;
 
 uint8_t KindOf(std::string_view name) {
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   uint8_t kind = 0;
-  if (has("Launch") || has("Memcpy") || has("Memset") || has("Graph")) kind |= kLaunching;
-  if (has("GraphLaunch")) kind |= kGraph;
+  if (IsLaunchingCall(name)) kind |= kLaunching;
+  if (name.find("GraphLaunch") != std::string_view::npos) kind |= kGraph;
   return kind;
 }
 
 }  // namespace
 
 CallFinder::CallFinder(const Profile& profile)
-    : profile_(profile), index_(profile.calls.size()), kinds_(profile.text.size(), UINT8_MAX) {
+    : profile_(profile),
+      index_(profile.calls.size(), profile.kernels.size() + profile.copies.size()),
+      kinds_(profile.text.size(), UINT8_MAX) {
+  // Most calls launch nothing: only ids that some launch has are worth a place.
+  IdIndex wanted(profile.kernels.size() + profile.copies.size());
+  uint32_t number = 0;
+  for (const auto* launches : {&profile.kernels, &profile.copies}) {
+    for (const Launch& launch : *launches) wanted.Add(launch.correlation, number++);
+  }
   for (uint32_t row = 0; row < profile.calls.size(); ++row) {
     const RuntimeCall& call = profile.calls[row];
+    if (call.correlation == kNoId || wanted.First(call.correlation) == kNone32) continue;
     uint8_t& kind = kinds_[call.name];
     if (kind == UINT8_MAX) kind = KindOf(profile.text.Text(call.name));
-    if (call.correlation != kNoId) index_.Add(call.correlation, row);
+    index_.Add(call.correlation, row);
   }
 }
 
@@ -40,8 +54,10 @@ uint32_t CallFinder::Find(const Launch& launch) const {
     return std::tuple(!IsLaunching(row), gap < 0, gap < 0 ? -gap : gap);
   };
   uint32_t best = first;
-  for (uint32_t row = index_.Next(first); row != kNone32; row = index_.Next(row)) {
+  int tried = 0;
+  for (uint32_t row = index_.Next(first); row != kNone32 && tried < kMaxDuplicates; ++tried) {
     if (rank(row) < rank(best)) best = row;
+    row = index_.Next(row);
   }
   return best;
 }

@@ -34,7 +34,7 @@ Category CategoryOf(std::string_view name) {
       {"Memset", Category::kMemset},
   }};
   for (const auto& [known, category] : kNames) {
-    if (name == known) return category;
+    if (name.size() == known.size() && name[0] == known[0] && name == known) return category;
   }
   return Category::kOther;
 }
@@ -128,6 +128,41 @@ Category ReadCategory(std::string_view event) {
     }
   }
   return complete ? CategoryOf(category) : Category::kOther;
+}
+
+bool IsLaunchingCall(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  return has("Launch") || has("Memcpy") || has("Memset") || has("Graph") || has("Capture");
+}
+
+std::optional<uint64_t> ReadIdleCall(std::string_view event) {
+  constexpr std::string_view kName = "\"name\": \"";
+  constexpr std::string_view kCorrelation = "\"correlation\": ";
+  constexpr size_t kHead = 96;  // phase and category come before the name
+  const size_t begin = event.substr(0, kHead).find(kName);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::string_view name = event.substr(begin + kName.size());
+  const size_t quote = name.find('"');
+  if (quote == std::string_view::npos || IsLaunchingCall(name.substr(0, quote + 1))) {
+    return std::nullopt;
+  }
+  // The id closes args, and args close the event.
+  size_t end = event.size();
+  int braces = 0;
+  for (; end > 0 && (IsSpace(event[end - 1]) || event[end - 1] == '}'); --end) {
+    if (event[end - 1] == '}') ++braces;
+  }
+  if (braces != 2) return std::nullopt;
+  size_t digits = end;
+  uint64_t id = 0;
+  uint64_t place = 1;
+  for (; digits > 0 && end - digits < 18 && event[digits - 1] >= '0' && event[digits - 1] <= '9';
+       --digits) {
+    id += place * static_cast<uint64_t>(event[digits - 1] - '0');
+    place *= 10;
+  }
+  if (digits == end || !event.substr(0, digits).ends_with(kCorrelation)) return std::nullopt;
+  return id;
 }
 
 }  // namespace roofmark::trace

@@ -3,6 +3,8 @@
 // needed, and this is all that is ever read of them.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace roofmark::trace {
@@ -22,5 +24,13 @@ enum class Category {
 // Reads `ph` and `cat` of an event, in whatever order its keys are; only complete events (ph X) are
 // more than kOther. Knows today's categories and the capitalised ones of 2021.
 Category ReadCategory(std::string_view event);
+
+// The correlation id of a runtime call that neither launches, copies, fills nor deals with graphs
+// (most calls only query something), read from where profilers write it. Nothing for other calls,
+// and where the event is laid out in another way. Requires: ReadCategory says kRuntime.
+std::optional<uint64_t> ReadIdleCall(std::string_view event);
+
+// Whether a runtime call of this name launches, copies, fills or deals with graphs.
+bool IsLaunchingCall(std::string_view name);
 
 }  // namespace roofmark::trace

@@ -227,6 +227,27 @@ TEST(EventSplitter, SurvivesChangedBytes) {
   EXPECT_GT(read, 2900);
 }
 
+TEST(EventHead, ReadsIdleCallsOnlyWhereTheyAreLaidOutAsUsual) {
+  const std::string head = R"({"ph": "X", "cat": "cuda_runtime", "name": ")";
+  const std::string native =
+      "{\n    \"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaGetDevice\", \"pid\": 1,\n"
+      "    \"args\": {\n      \"cbid\": 2, \"correlation\": 41\n    }\n  }";
+  EXPECT_EQ(ReadIdleCall(native), 41U);
+  EXPECT_EQ(ReadIdleCall(head + R"(hipGetDevice", "args": {"cid": 2, "correlation": 92156}})"),
+            92156U);
+  for (const char* tail :
+       {R"(hipGetDevice", "args": {"correlation": 1, "cid": 2}})",
+        R"(hipGetDevice", "args": {"correlation": 1}, "x": 2})",
+        R"(hipGetDevice", "args": {"correlation": }})",
+        R"(hipGetDevice", "args": {"correlation": -1}})",
+        R"(hipGetDevice", "args": {"ecorrelation": 1}})", R"(hipGetDevice", "correlation": 12)",
+        R"(hipLaunchKernel", "args": {"correlation": 1}})",
+        R"(cudaGraphLaunch", "args": {"correlation": 1}})",
+        R"(hipStreamBeginCapture", "args": {"correlation": 1}})"}) {
+    EXPECT_EQ(ReadIdleCall(head + tail), std::nullopt) << tail;
+  }
+}
+
 TEST(EventHead, KnowsCategoriesWhateverTheOrderOfKeys) {
   EXPECT_EQ(ReadCategory(R"({"ph": "X", "cat": "kernel", "name": "a"})"), Category::kKernel);
   EXPECT_EQ(ReadCategory(R"({"args": {"cat": "kernel", "x": [1, "}"]}, "cat":"cpu_op","ph":"X"})"),

@@ -3,6 +3,7 @@
 // are kept, chained in the order in which they were added.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -13,7 +14,10 @@ namespace roofmark::trace {
 
 class IdIndex {
  public:
-  explicit IdIndex(size_t rows) : slots_(std::bit_ceil(2 * rows + 16)), next_(rows, kNone32) {}
+  // `ids` is how many distinct ids there will be at most.
+  IdIndex(size_t rows, size_t ids)
+      : slots_(std::bit_ceil(2 * std::min(rows, ids) + 16)), next_(rows, kNone32) {}
+  explicit IdIndex(size_t rows) : IdIndex(rows, rows) {}
 
   // Requires: row < rows, added once.
   void Add(uint64_t id, uint32_t row) {

@@ -8,6 +8,8 @@
 namespace roofmark::trace {
 namespace {
 
+constexpr size_t kMaxDepth = 512;
+
 // Rows come nearly in order: a few annotations stand apart. Sorts those and merges them in.
 template <typename Before>
 void SortNearlySorted(std::vector<uint32_t>& rows, Before before) {
@@ -51,7 +53,7 @@ OpForest::OpForest(const Profile& profile)
       open.clear();
     }
     while (!open.empty() && ops[open.back()].end_ns <= op.start_ns) open.pop_back();
-    if (!open.empty()) parents_[order_[at]] = open.back();
+    if (!open.empty() && open.size() % kMaxDepth != 0) parents_[order_[at]] = open.back();
     open.push_back(order_[at]);
   }
   begins_.push_back(static_cast<uint32_t>(order_.size()));

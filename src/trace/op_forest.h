@@ -16,7 +16,8 @@ class OpForest {
   // The row in profile.ops of the innermost interval of the thread that holds the time; kNone32
   // where there is none.
   uint32_t Innermost(uint32_t thread, int64_t time_ns) const;
-  // The row that encloses a row, kNone32 for the outermost.
+  // The row that encloses a row, kNone32 for the outermost. Nesting deeper than 512 levels is cut:
+  // no framework does it, and profiles are foreign data.
   uint32_t Parent(uint32_t row) const { return parents_[row]; }
   // Whether `ancestor` is the row itself or encloses it.
   bool Encloses(uint32_t ancestor, uint32_t row) const;

@@ -8,19 +8,26 @@
 #include "base/hash.h"
 #include "trace/event_fields.h"
 #include "trace/event_head.h"
+#include "trace/id_index.h"
 #include "trace/number_text.h"
 
 namespace roofmark::trace {
 namespace {
 
+// Calls that launch nothing are most of a profile's calls and of no use, but for a launch whose
+// correlation id is that of none other. Those are so rare that the profile is then read again.
+enum class Calls { kLaunching, kAll };
+
 class ProfileBuilder : public EventSink {
  public:
-  explicit ProfileBuilder(Profile& profile) : profile_(profile) {}
+  ProfileBuilder(Profile& profile, Calls calls) : profile_(profile), calls_(calls) {}
 
   Taken TakeEvent(std::string_view event, Extent extent) override;
   void TakeMember(std::string_view key, std::string_view value) override;
   // Whether any element had an event's phase; other JSON arrays have none.
   bool saw_event() const { return saw_event_; }
+  // Whether some launch has the correlation id of a call that was left out, and of no other.
+  bool NeedsIdleCalls() const;
 
  private:
   void TakeLaunch(const EventFields& fields, int64_t start, int64_t dur, Category category);
@@ -34,6 +41,8 @@ class ProfileBuilder : public EventSink {
   }
 
   Profile& profile_;
+  Calls calls_;
+  std::vector<uint64_t> idle_;  // correlation ids of calls that were left out
   EventParser parser_;
   StringTable threads_;
   StringTable streams_;
@@ -58,6 +67,12 @@ Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
   if (!saw_event_) saw_event_ = event.find("\"ph\"") != std::string_view::npos;
   if (category == Category::kPython) ++profile_.python_events;
   if (category == Category::kPython || category == Category::kOther) return Taken::kSkipped;
+  if (category == Category::kRuntime && calls_ == Calls::kLaunching) {
+    if (const std::optional<uint64_t> id = ReadIdleCall(event)) {
+      idle_.push_back(*id);
+      return Taken::kSkipped;
+    }
+  }
   EventFields fields;
   if (!parser_.Parse(event, extent, fields)) return Taken::kDamaged;
   const std::optional<int64_t> start = ParseMicroseconds(fields.ts);
@@ -88,6 +103,22 @@ Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
       break;
   }
   return Taken::kKept;
+}
+
+bool ProfileBuilder::NeedsIdleCalls() const {
+  if (idle_.empty()) return false;
+  IdIndex launching(profile_.calls.size());
+  for (uint32_t row = 0; row < profile_.calls.size(); ++row) {
+    launching.Add(profile_.calls[row].correlation, row);
+  }
+  std::vector<uint64_t> missing;
+  for (const Launch& kernel : profile_.kernels) {
+    if (launching.First(kernel.correlation) == kNone32) missing.push_back(kernel.correlation);
+  }
+  if (missing.empty()) return false;
+  std::ranges::sort(missing);
+  return std::ranges::any_of(idle_,
+                             [&](uint64_t id) { return std::ranges::binary_search(missing, id); });
 }
 
 void ProfileBuilder::TakeLaunch(const EventFields& fields, int64_t start, int64_t dur,
@@ -177,9 +208,12 @@ void ProfileBuilder::TakeMember(std::string_view key, std::string_view value) {
 
 }  // namespace
 
-Result<Profile> ReadProfile(ByteSource source) {
+namespace {
+
+// One pass over the events; nothing where a second pass with all calls is needed.
+Result<std::optional<Profile>> ReadOnce(ByteSource& source, Calls calls) {
   Profile profile;
-  ProfileBuilder builder(profile);
+  ProfileBuilder builder(profile, calls);
   EventSplitter splitter(source, builder);
   TRY(splitter.Run());
   if (splitter.bare() && splitter.events() > 0 && !builder.saw_event()) {
@@ -190,7 +224,17 @@ Result<Profile> ReadProfile(ByteSource source) {
   profile.stored_bytes = source.stored_bytes();
   profile.loss.split = splitter.loss();
   profile.loss.damage = source.damage();
-  return profile;
+  if (builder.NeedsIdleCalls()) return std::optional<Profile>();
+  return std::optional<Profile>(std::move(profile));
+}
+
+}  // namespace
+
+Result<Profile> ReadProfile(ByteSource source) {
+  std::optional<Profile> profile = TRY(ReadOnce(source, Calls::kLaunching));
+  if (profile) return std::move(*profile);
+  TRY(source.Restart());
+  return std::move(*TRY(ReadOnce(source, Calls::kAll)));
 }
 
 Result<Profile> ReadProfile(const std::filesystem::path& path) {
@@ -206,7 +250,6 @@ std::string ContentHash(const Profile& profile) {
   add(profile.base_ns.value_or(0));
   add(profile.events);
   add(static_cast<uint64_t>(profile.ops.size()));
-  add(static_cast<uint64_t>(profile.calls.size()));
   std::vector<uint64_t> names(profile.text.size());
   for (const auto* launches : {&profile.kernels, &profile.copies}) {
     for (const Launch& launch : *launches) {

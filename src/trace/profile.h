@@ -78,8 +78,8 @@ struct ReadLoss {
 struct Profile {
   StringTable text;
   std::vector<Launch> kernels;
-  std::vector<Launch> copies;  // copies and fills
-  std::vector<RuntimeCall> calls;
+  std::vector<Launch> copies;      // copies and fills
+  std::vector<RuntimeCall> calls;  // calls that launch nothing only where a launch names them
   std::vector<CpuOp> ops;
   std::vector<GpuRange> gpu_ranges;
   uint64_t events = 0;

@@ -2,6 +2,8 @@
 // The reader's promise: the same integers from the same profile, however it was stored.
 #include "trace/profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/files.h"
@@ -139,6 +141,31 @@ TEST(ProfileReader, KeepsWhatADamagedGzipStillHolds) {
   EXPECT_THAT(profile.loss.damage, testing::HasSubstr("ends early"));
   EXPECT_GT(profile.events, 5U);
   EXPECT_LT(profile.events, 42U);
+}
+
+// Calls that launch nothing are left out, unless a kernel knows no other.
+TEST(ProfileReader, KeepsIdleCallsOnlyForKernelsThatNameThem) {
+  const auto call = [](const char* name, int id) {
+    return std::string(R"({"ph": "X", "cat": "cuda_runtime", "name": ")") + name +
+           R"(", "pid": 1, "tid": 1, "ts": 5, "dur": 1, "args": {"correlation": )" +
+           std::to_string(id) + "}}";
+  };
+  const auto kernel = [](int id) {
+    return std::string(
+               R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 9, )") +
+           R"("dur": 1, "args": {"correlation": )" + std::to_string(id) + "}}";
+  };
+  const std::string usual =
+      fmt::format("[{}, {}, {}]", call("cudaGetDevice", 1), call("cudaLaunchKernel", 2), kernel(2));
+  EXPECT_EQ(Parse(usual).calls.size(), 1U);
+  const std::string odd = fmt::format("[{}, {}, {}, {}]", call("cudaGetDevice", 1),
+                                      call("cudaLaunchKernel", 2), kernel(2), kernel(1));
+  for (const std::string& text : {odd, Gzip(odd)}) {
+    const Profile profile = Parse(text);
+    EXPECT_EQ(profile.calls.size(), 2U);
+    EXPECT_EQ(profile.events, 4U);
+    EXPECT_EQ(ComputeTotals(profile).kernels_no_runtime, 0U);
+  }
 }
 
 TEST(ProfileReader, HasTheSameHashPlainPackedAndReindented) {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "suite/from_aggregate.h"
+
+#include <cmath>
+
+#include "base/files.h"
+#include "base/testing.h"
+#include "suite/aggregate_weights.h"
+
+namespace roofmark::suite {
+namespace {
+
+using testing::DoubleNear;
+
+AggregateCell Norm(int64_t tokens, int64_t ns, std::string dtype = "bf16",
+                   Phase phase = Phase::kDecode) {
+  return {.op = "rms_norm",
+          .axes = {{"tokens", tokens}, {"hidden", int64_t{4096}}},
+          .dtypes = {{"x", std::move(dtype)}},
+          .phase = phase,
+          .calls = 10,
+          .launches = 10,
+          .sum_ns = ns,
+          .exposed_ns = ns,
+          .kernels = {{"rms_norm_kernel", {10, ns}}}};
+}
+
+AggregateCell Other(std::string op, int64_t ns) {
+  return {.op = std::move(op), .calls = 1, .launches = 1, .sum_ns = ns, .exposed_ns = ns};
+}
+
+ProfileAggregate ProfileOf(std::string hash, std::vector<AggregateCell> cells,
+                           std::string application = "", double hours = 0) {
+  ProfileAggregate profile{.hash = std::move(hash), .application = std::move(application)};
+  profile.device = "NVIDIA H200";
+  if (hours > 0) profile.card_ms = std::llround(hours * 3.6e6);
+  for (const AggregateCell& cell : cells) {
+    profile.busy_ns += cell.exposed_ns;
+    profile.sum_ns += cell.sum_ns;
+    profile.launches += cell.launches;
+  }
+  profile.cells = std::move(cells);
+  return profile;
+}
+
+Aggregate Of(std::vector<ProfileAggregate> profiles) {
+  Aggregate aggregate;
+  for (ProfileAggregate& profile : profiles) aggregate.Add(std::move(profile));
+  return aggregate;
+}
+
+double ShareOf(const FleetWeights& weights, std::string_view op) {
+  double share = 0;
+  for (const FleetCell& cell : weights.cells) share += cell.sums.op == op ? cell.share.value : 0;
+  return share;
+}
+
+TEST(AggregateWeights, WeighProfilesByCardHours) {
+  const FleetWeights weights =
+      WeighAggregate(Of({ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat", 3),
+                         ProfileOf("b", {Norm(1, 30), Other("gemm", 10)}, "chat", 1)}));
+  // 3/4 * 0.1 + 1/4 * 0.75
+  EXPECT_THAT(ShareOf(weights, "rms_norm"), DoubleNear(0.2625, 1e-12));
+  EXPECT_THAT(weights.total, DoubleNear(1, 1e-12));
+  EXPECT_EQ(weights.units.size(), 2U);
+  EXPECT_DOUBLE_EQ(weights.card_hours, 4);
+}
+
+TEST(AggregateWeights, PoolProfilesOfAnApplicationWithoutHours) {
+  const FleetWeights weights = WeighAggregate(
+      Of({ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat"),
+          ProfileOf("b", {Norm(1, 3000)}, "chat"), ProfileOf("c", {Other("gemm", 5)}, "code")}));
+  // Two applications of equal weight; the first by the ratio of its sums.
+  EXPECT_EQ(weights.units.size(), 2U);
+  EXPECT_THAT(ShareOf(weights, "rms_norm"), DoubleNear(0.5 * 3100 / 4000, 1e-12));
+}
+
+TEST(AggregateWeights, HaveAJackknifeInterval) {
+  const FleetWeights one = WeighAggregate(Of({ProfileOf("a", {Norm(1, 100)})}));
+  EXPECT_DOUBLE_EQ(one.cells[0].share.low, one.cells[0].share.high);
+  // Shares 0.2, 0.4, 0.6 of equal units: mean 0.4, standard error 0.2 / sqrt(3), t(2) = 4.303.
+  const FleetWeights three = WeighAggregate(Of({ProfileOf("a", {Norm(1, 20), Other("gemm", 80)}),
+                                                ProfileOf("b", {Norm(1, 40), Other("gemm", 60)}),
+                                                ProfileOf("c", {Norm(1, 60), Other("gemm", 40)})}));
+  const Share share = three.cells[1].share;
+  EXPECT_THAT(share.value, DoubleNear(0.4, 1e-12));
+  EXPECT_DOUBLE_EQ(share.low, 0);  // 0.4 - 4.303 * 0.1155 is below
+  EXPECT_THAT(share.high, DoubleNear(0.4 + 4.303 * 0.2 / std::sqrt(3.0), 1e-9));
+  EXPECT_THAT(StudentT95(40), DoubleNear(2.021, 0.003));
+}
+
+Json Build(const Aggregate& aggregate) {
+  const auto operators = ReadOperators(fs::path(ROOFMARK_SOURCE_DIR) / "operators").value();
+  const auto suite = BuildSuite(aggregate, operators);
+  EXPECT_THAT(suite, IsOk());
+  return suite.value_or(Json::MakeObject());
+}
+
+TEST(FromAggregate, KeepsBesideTheWorkloadsWhatIsNotInThem) {
+  AggregateCell unknown = Norm(8, 50);
+  unknown.axes.clear();
+  const Json suite = Build(Of({ProfileOf(
+      "a", {Norm(8, 300), unknown, Norm(8, 50, "f16"), Other("gemm", 500), Other("", 100)})}));
+  EXPECT_THAT(suite.Find("coverage")->as_double(), DoubleNear(0.3, 1e-12));
+  EXPECT_THAT(suite.Find("unattributed")->as_double(), DoubleNear(0.1, 1e-12));
+  EXPECT_EQ(suite.Find("workloads")->array().size(), 1U);
+  const Json& gemm = suite.Find("operators")->array()[0];
+  EXPECT_EQ(gemm.Find("operator")->as_string(), "gemm");
+  EXPECT_NE(gemm.Find("outside")->Find("no card"), nullptr);
+  const Json& norm = suite.Find("operators")->array()[1];
+  EXPECT_THAT(norm.Find("outside")->Find("shape unknown")->as_double(), DoubleNear(0.05, 1e-12));
+  EXPECT_THAT(norm.Find("outside")->Find("other element types")->as_double(),
+              DoubleNear(0.05, 1e-12));
+  double shares = 0;
+  for (const Json& row : suite.Find("operators")->array()) {
+    shares += row.Find("share")->Find("value")->as_double();
+  }
+  EXPECT_THAT(shares, DoubleNear(1, 1e-12));
+}
+
+TEST(FromAggregate, MergesNearbySizesButNotGraphSizes) {
+  const Json suite = Build(Of({ProfileOf(
+      "a", {Norm(10001, 100), Norm(10003, 300), Norm(12007, 50), Norm(32, 70), Norm(33, 60)})}));
+  const Json::Array& workloads = suite.Find("workloads")->array();
+  ASSERT_EQ(workloads.size(), 4U);
+  EXPECT_EQ(workloads[0].Find("merged_shapes")->as_int(), 2);
+  EXPECT_EQ(workloads[0].Find("axes")->Find("tokens")->as_int(), 10003);
+  EXPECT_EQ(workloads[0].Find("calls")->as_int(), 20);
+  EXPECT_DOUBLE_EQ(workloads[0].Find("deployed_ns")->as_double(), 30);
+}
+
+TEST(FromAggregate, WritesASuiteThatLoads) {
+  const Aggregate aggregate =
+      Of({ProfileOf("a", {Norm(32, 300), Norm(999, 100, "bf16", Phase::kPrefill)}, "chat", 2),
+          ProfileOf("b", {Norm(32, 100), Other("gemm", 300)}, "code", 2)});
+  const TempDir folder = TempDir::Make("suite").value();
+  const fs::path path = folder.path() / "mined.json";
+  ASSERT_THAT(WriteFile(path, Build(aggregate).Dump(1)), IsOk());
+  const auto suite = LoadWeightedSuite(path, {});
+  ASSERT_THAT(suite, IsOk());
+  ASSERT_EQ(suite->workloads.size(), 2U);
+  const Workload& decode = suite->workloads[0];
+  EXPECT_EQ(decode.op->name, "rms_norm");
+  EXPECT_EQ(decode.shape.tier, Tier::kMined);
+  EXPECT_EQ(decode.shape.phase, Phase::kDecode);
+  EXPECT_EQ(decode.weight.label, WeightLabel::kMined);
+  EXPECT_THAT(decode.weight.value, DoubleNear(0.5 * 0.75 + 0.5 * 0.25, 1e-12));
+  EXPECT_DOUBLE_EQ(decode.deployed_ns, 20);
+  EXPECT_GT(decode.traffic.Total(), 0);
+  // Other tiers only when asked for, and then without weight.
+  const auto published =
+      LoadWeightedSuite(path, {.operators = {"rms_norm"}, .tiers = {Tier::kPublished}});
+  ASSERT_THAT(published, IsOk());
+  ASSERT_FALSE(published->workloads.empty());
+  EXPECT_EQ(published->workloads[0].weight.value, 0);
+}
+
+TEST(FromAggregate, RefusesOtherDocuments) {
+  EXPECT_THAT(BuildSuite(Aggregate{}, {}), HasError(ErrorKind::kInput, "no GPU time"));
+  const TempDir folder = TempDir::Make("suite").value();
+  const fs::path path = folder.path() / "mined.json";
+  ASSERT_THAT(WriteFile(path, "{\"format\": \"x\"}"), IsOk());
+  EXPECT_THAT(LoadWeightedSuite(path, {}), HasError(ErrorKind::kInput, "format 'x'"));
+  ASSERT_THAT(WriteFile(path, R"({"format": "roofmark-suite/1", "workloads": [
+      {"operator": "rms_norm", "shape": "m-1", "phase": "decode", "axes": {"tokens": 1, "hidden": 2},
+       "weight": {"value": 0.5, "low": 0.6, "high": 0.7}, "deployed_ns": 1}]})"),
+              IsOk());
+  EXPECT_THAT(LoadWeightedSuite(path, {}), HasError(ErrorKind::kInput, "workload 1"));
+}
+
+}  // namespace
+}  // namespace roofmark::suite

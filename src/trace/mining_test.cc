@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mining as a whole: links, graphs and their captures, phases, shapes, and that no nanosecond is
+// lost on the way. Our own recorded profiles are always there; the public ones where ../shared is.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/files.h"
+#include "base/testing.h"
+#include "trace/trace.h"
+
+namespace roofmark::trace {
+namespace {
+
+const fs::path kSource = ROOFMARK_SOURCE_DIR;
+const fs::path kRecorded = kSource / "examples/profiles";
+
+const Rules& ProjectRules() {
+  static const Rules rules = Rules::Load(kSource / "rules").value();
+  return rules;
+}
+
+ProfileSummary Mine(const fs::path& path, const MineOptions& options = {}) {
+  Result<ProfileSummary> summary = MineProfile(path, ProjectRules(), options);
+  EXPECT_THAT(summary, IsOk());
+  return std::move(summary).value_or(ProfileSummary{});
+}
+
+std::map<std::string, int64_t> TimeByOperator(const ProfileSummary& summary) {
+  std::map<std::string, int64_t> times;
+  for (const AggregateCell& cell : summary.aggregate.cells) times[cell.op] += cell.exposed_ns;
+  return times;
+}
+
+std::map<Phase, int64_t> TimeByPhase(const ProfileSummary& summary) {
+  std::map<Phase, int64_t> times;
+  for (const AggregateCell& cell : summary.aggregate.cells) times[cell.phase] += cell.exposed_ns;
+  return times;
+}
+
+std::vector<AggregateCell> CellsOf(const ProfileSummary& summary, std::string_view op) {
+  std::vector<AggregateCell> cells;
+  for (const AggregateCell& cell : summary.aggregate.cells) {
+    if (cell.op == op) cells.push_back(cell);
+  }
+  return cells;
+}
+
+int64_t Axis(const AggregateCell& cell, std::string_view axis) {
+  const auto found = cell.axes.find(axis);
+  return found == cell.axes.end() ? -1 : std::get<int64_t>(found->second);
+}
+
+std::vector<int64_t> List(const AggregateCell& cell, std::string_view axis) {
+  const auto found = cell.axes.find(axis);
+  return found == cell.axes.end() ? std::vector<int64_t>{}
+                                  : std::get<std::vector<int64_t>>(found->second);
+}
+
+int64_t Number(const ProfileSummary& summary, std::string_view group, std::string_view key) {
+  return summary.json.Find(group)->Find(key)->as_int();
+}
+
+TEST(Mining, AttributesTheSampleByHand) {
+  const ProfileSummary summary = Mine(kSource / "src/trace/testdata/two_steps.json");
+  const std::map<std::string, int64_t> times = TimeByOperator(summary);
+  // Kernels of the sample, added up by operator. The product shares 1.5 us with the norm; a kernel
+  // of a second stream, which runs for 1 us beside the norm, was launched inside the product's
+  // operator.
+  EXPECT_EQ(times.at("gemm"), 20000 - 750 + 9999 + 500);
+  EXPECT_EQ(times.at("silu_and_mul"), 7333 + 1500);
+  EXPECT_EQ(times.at("sampling"), 5000);
+  EXPECT_EQ(times.at(""), 4000);  // the fused kernel that no rule knows
+  EXPECT_EQ(summary.json.Find("unattributed_ns")->as_int(), 4000);
+  ASSERT_EQ(summary.unknown.size(), 1U);
+  EXPECT_EQ(summary.unknown[0].name, "fused_thing_of_ours");
+  const std::vector<AggregateCell> norms = CellsOf(summary, "rms_norm");
+  ASSERT_EQ(norms.size(), 2U);
+  EXPECT_EQ(norms[0].phase, Phase::kPrefill);
+  EXPECT_EQ(Axis(norms[0], "tokens"), 300);
+  EXPECT_EQ(Axis(norms[0], "hidden"), 1024);
+  EXPECT_EQ(norms[0].dtypes.at("x"), "bf16");
+  EXPECT_EQ(norms[1].phase, Phase::kDecode);
+  EXPECT_TRUE(norms[1].axes.empty());  // a graph without its capture
+  EXPECT_EQ(Number(summary, "graphs", "unpaired_kernels"), 6);
+  EXPECT_EQ(Number(summary, "links", "none"), 1);
+}
+
+TEST(Mining, PutsEveryNanosecondSomewhere) {
+  const std::vector<ProfileInput> inputs = FindProfiles({kRecorded}).value();
+  for (const ProfileInput& input : inputs) {
+    if (input.path.extension() != ".gz") continue;
+    const ProfileSummary summary = Mine(input.path);
+    int64_t exposed = 0;
+    for (const auto& [op, time] : TimeByOperator(summary)) exposed += time;
+    EXPECT_EQ(exposed, summary.json.Find("union_ns")->as_int()) << input.path;
+    EXPECT_EQ(summary.json.Find("unattributed_ns")->as_int(), 0) << input.path;
+  }
+}
+
+TEST(Mining, ShapesOurRecordedPrefill) {
+  const ProfileSummary summary = Mine(kRecorded / "dense_prefill.json.gz");
+  EXPECT_EQ(TimeByPhase(summary).size(), 1U);
+  EXPECT_EQ(TimeByPhase(summary).count(Phase::kPrefill), 1U);
+  for (const char* op : {"rms_norm", "silu_and_mul", "block_scaled_mm", "unified_attention"}) {
+    const std::vector<AggregateCell> cells = CellsOf(summary, op);
+    EXPECT_EQ(cells.size(), 3U) << op;  // one for each of the three steps
+    for (const AggregateCell& cell : cells) EXPECT_FALSE(cell.axes.empty()) << op;
+  }
+  for (const AggregateCell& cell : CellsOf(summary, "unified_attention")) {
+    // Whole prompts: each context is its own queries.
+    EXPECT_EQ(List(cell, "q_lens"), List(cell, "kv_lens"));
+    EXPECT_EQ(Axis(cell, "query_heads"), 32);
+    EXPECT_EQ(Axis(cell, "kv_heads"), 8);
+    EXPECT_EQ(Axis(cell, "head_size"), 128);
+    EXPECT_EQ(Axis(cell, "page_size"), 16);
+    EXPECT_EQ(cell.calls, 4);  // layers
+  }
+  for (const AggregateCell& cell : CellsOf(summary, "block_scaled_mm")) {
+    EXPECT_EQ(Axis(cell, "n"), 4096);
+    EXPECT_EQ(Axis(cell, "group"), 128);
+    EXPECT_EQ(cell.dtypes.at("a"), "f8_e4m3fn");
+  }
+}
+
+TEST(Mining, PairsOurGraphReplaysWithTheirCapture) {
+  for (const char* name : {"dense_decode_graph.json.gz", "moe_decode_graph.json.gz"}) {
+    const ProfileSummary summary = Mine(kRecorded / name);
+    EXPECT_EQ(Number(summary, "graphs", "replays"), 6) << name;
+    EXPECT_EQ(Number(summary, "graphs", "exact"), 6) << name;
+    EXPECT_EQ(Number(summary, "graphs", "unpaired_ns"), 0) << name;
+    const std::vector<AggregateCell> norms = CellsOf(summary, "rms_norm");
+    ASSERT_EQ(norms.size(), 1U);
+    EXPECT_EQ(Axis(norms[0], "tokens"), 32);
+    EXPECT_EQ(norms[0].calls, 6);
+    // Steps of 29 sequences run in the graph of 32; attention counts the true ones.
+    size_t smaller = 0;
+    for (const AggregateCell& cell : CellsOf(summary, "unified_attention")) {
+      EXPECT_EQ(cell.calls, 4);
+      EXPECT_EQ(cell.launches, 8);  // the main kernel and its reduction
+      if (List(cell, "q_lens").size() == 29) ++smaller;
+    }
+    EXPECT_EQ(smaller, 2U) << name;
+  }
+}
+
+// A replay and the capture that does not fit it: nothing is paired, and that is said.
+TEST(Mining, ReportsGraphsThatNoCaptureFits) {
+  const TempDir folder = TempDir::Make("mining").value();
+  const fs::path replay = folder.path() / "replay.json.gz";
+  fs::copy_file(kRecorded / "dense_decode_graph.json.gz", replay);
+  const ProfileSummary alone = Mine(replay);
+  EXPECT_EQ(Number(alone, "graphs", "unpaired"), 6);
+  EXPECT_GT(Number(alone, "graphs", "unpaired_ns"), 0);
+  EXPECT_EQ(alone.json.Find("unattributed_ns")->as_int(), 0);  // names still speak
+  const ProfileSummary wrong =
+      Mine(replay, {.captures = {kRecorded / "moe_decode_graph_capture.json.gz"}});
+  EXPECT_EQ(Number(wrong, "graphs", "unpaired"), 6);
+  const ProfileSummary right =
+      Mine(replay, {.captures = {kRecorded / "dense_decode_graph_capture.json.gz"}});
+  EXPECT_EQ(Number(right, "graphs", "exact"), 6);
+}
+
+TEST(Mining, NamesACaptureThatDoesNotRead) {
+  const ProfileSummary summary =
+      Mine(kRecorded / "dense_decode_graph.json.gz", {.captures = {"/nowhere/capture.json"}});
+  const Json* lost = summary.json.Find("loss")->Find("captures");
+  ASSERT_EQ(lost->array().size(), 1U);
+  EXPECT_THAT(lost->array()[0].as_string(), testing::HasSubstr("/nowhere/capture.json"));
+}
+
+class PublicProfiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    shared_ = SharedFolder(ROOFMARK_SOURCE_DIR);
+    if (shared_.empty()) GTEST_SKIP() << "no folder with public traces: set ROOFMARK_SHARED";
+    shared_ /= "traces";
+  }
+  ProfileSummary MineShared(const char* path) { return Mine(shared_ / path); }
+  fs::path shared_;
+};
+
+TEST_F(PublicProfiles, GraphsAreAllPairedWithTheirCaptures) {
+  const std::map<const char*, int64_t> replays = {
+      {"kineto_rocm/sglang_decode_graph/sglang_Qwen3-8B_decode.json.gz", 1},
+      {"kineto_rocm/vllm_decode_full_graph/graph_execution.json.gz", 1},
+      {"kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz", 25}};
+  for (const auto& [path, count] : replays) {
+    const ProfileSummary summary = MineShared(path);
+    EXPECT_EQ(Number(summary, "graphs", "exact"), count) << path;
+    EXPECT_EQ(Number(summary, "graphs", "unpaired_kernels"), 0) << path;
+    EXPECT_EQ(summary.json.Find("unattributed_ns")->as_int(), 0) << path;
+  }
+}
+
+TEST_F(PublicProfiles, PhasesComeFromLabels) {
+  const std::map<const char*, Phase> phases = {
+      {"kineto_rocm/sglang_decode_graph/sglang_Qwen3-8B_decode.json.gz", Phase::kDecode},
+      {"kineto_rocm/vllm_decode_full_graph/graph_execution.json.gz", Phase::kDecode},
+      {"sglang_decode_b300_vs_mi300/deepseek_r1_B300-TP-0-DECODE.trace.json.gz", Phase::kDecode},
+      {"sglang_decode_b300_vs_mi300/deepseek_r1_MI300-TP-0-DECODE.trace.json.gz", Phase::kDecode},
+      {"kineto_rocm/sglang_prefilldecode_eager/sglang_Qwen3-8B_prefilldecode.json.gz",
+       Phase::kPrefill},
+      {"kineto_cuda/vllm_gptoss_b200_eager.json.gz", Phase::kPrefill},
+      {"kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz", Phase::kMixed}};
+  for (const auto& [path, phase] : phases) {
+    const std::map<Phase, int64_t> times = TimeByPhase(MineShared(path));
+    EXPECT_EQ(times.size(), 1U) << path;
+    EXPECT_EQ(times.begin()->first, phase) << path;
+  }
+}
+
+TEST_F(PublicProfiles, AttentionOfAMixedStepKeepsTheLabelsSums) {
+  const ProfileSummary summary =
+      MineShared("kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz");
+  const std::vector<AggregateCell> cells = CellsOf(summary, "unified_attention");
+  ASSERT_EQ(cells.size(), 1U);
+  const std::vector<int64_t> q = List(cells[0], "q_lens");
+  const std::vector<int64_t> kv = List(cells[0], "kv_lens");
+  EXPECT_EQ(q.size(), 46U);
+  EXPECT_EQ(std::accumulate(q.begin(), q.end(), int64_t{0}), 8155 + 37);
+  EXPECT_EQ(std::accumulate(kv.begin(), kv.end(), int64_t{0}), 8430 + 34489);
+  EXPECT_EQ(Axis(cells[0], "page_size"), 32);  // told by the operator that writes the cache
+}
+
+TEST_F(PublicProfiles, OldProfilesAreLinkedByContainmentOnly) {
+  const ProfileSummary summary = MineShared("et/param_linear_kineto.json.gz");
+  EXPECT_EQ(Number(summary, "links", "external_id"), 0);
+  EXPECT_EQ(Number(summary, "links", "containment"), 8716);
+}
+
+TEST_F(PublicProfiles, OverlapIsSharedAndNotCountedTwice) {
+  const ProfileSummary summary =
+      MineShared("sglang_decode_b300_vs_mi300/deepseek_r1_B300-TP-0-DECODE.trace.json.gz");
+  EXPECT_EQ(summary.aggregate.sum_ns, 4125258);
+  EXPECT_EQ(summary.aggregate.busy_ns, 3637277);
+}
+
+TEST(FindProfiles, ReadsManifests) {
+  const auto inputs = FindProfiles({kRecorded / "manifest.csv"});
+  ASSERT_THAT(inputs, IsOk());
+  ASSERT_EQ(inputs->size(), 8U);
+  EXPECT_EQ((*inputs)[0].path, kRecorded / "dense_prefill.json.gz");
+  EXPECT_EQ((*inputs)[0].options.application, "chat");
+  EXPECT_EQ((*inputs)[0].options.card_ms, 310 * 3600 * 1000);
+  EXPECT_FALSE((*inputs)[0].searched);
+}
+
+TEST(FindProfiles, TakesEachPathOnceAndSearchesFolders) {
+  const auto inputs = FindProfiles({kRecorded / "dense_decode.json.gz", kRecorded});
+  ASSERT_THAT(inputs, IsOk());
+  EXPECT_EQ(inputs->size(), 10U);
+  EXPECT_FALSE((*inputs)[0].searched);
+  EXPECT_TRUE((*inputs)[1].searched);
+}
+
+TEST(FindProfiles, NamesTheLineOfAManifestThatIsWrong) {
+  const TempDir folder = TempDir::Make("manifest").value();
+  const fs::path path = folder.path() / "fleet.csv";
+  const auto found = [&](std::string_view text) {
+    EXPECT_THAT(WriteFile(path, text), IsOk());
+    return FindProfiles({path});
+  };
+  EXPECT_THAT(found("name,hours\n"), HasError(ErrorKind::kInput, "line 1"));
+  EXPECT_THAT(found("profile,card_hours\nnone.json,3\n"),
+              HasError(ErrorKind::kNotFound, "none.json"));
+  EXPECT_THAT(WriteFile(folder.path() / "a.json", "[]"), IsOk());
+  EXPECT_THAT(found("profile,card_hours\n\na.json,many\n"), HasError(ErrorKind::kInput, "line 3"));
+  EXPECT_THAT(found("profile,card_hours\na.json,-1\n"), HasError(ErrorKind::kInput, "card_hours"));
+  EXPECT_THAT(found("application,profile\n\"a, b\",a.json\n"), IsOk());
+  EXPECT_EQ(found("application,profile\n\"a, b\",a.json\n")->at(0).options.application, "a, b");
+  EXPECT_THAT(FindProfiles({"/nowhere"}), HasError(ErrorKind::kNotFound, "/nowhere"));
+}
+
+}  // namespace
+}  // namespace roofmark::trace
