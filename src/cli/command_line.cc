@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -196,7 +197,10 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv) {
                          AddReport, AddOptimize, AddDoctor}) {
     add(&app, &chosen);
   }
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(verbs, [&](const CLI::App* verb) {
+        return verb->get_name() == argv[1];
+      })) {
     std::fprintf(stderr, "roofmark: there is no verb '%s'; `roofmark --help` lists them\n",
                  argv[1]);
     return 2;
