@@ -1,56 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep over starts and ends, device by device.
+// A sweep over starts and ends, device by device. What each running kernel gets is the same, so one
+// running total serves all of them.
 #include "trace/exposed.h"
 
 #include <algorithm>
 #include <numeric>
+#include <queue>
+#include <utility>
 
 namespace roofmark::trace {
 namespace {
 
-// Hands out [from, to) to the kernels that run in it; they are in order of start.
-void Share(int64_t from, int64_t to, std::span<const uint32_t> running, Exposure& exposure) {
-  const int64_t length = to - from;
-  if (length <= 0 || running.empty()) return;
-  const auto count = static_cast<int64_t>(running.size());
-  const int64_t each = length / count;
-  int64_t rest = length % count;
-  for (const uint32_t kernel : running) {
-    exposure.exposed_ns[kernel] += each + (rest > 0 ? 1 : 0);
-    if (rest > 0) --rest;
-  }
-  exposure.union_ns += length;
-}
+template <typename T>
+using SmallestFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
-// `order` holds the kernels of one device by start.
-void SweepDevice(std::span<const Launch> kernels, std::span<const uint32_t> order,
-                 Exposure& exposure) {
-  const auto end_of = [&](uint32_t kernel) {
-    return kernels[kernel].start_ns + kernels[kernel].dur_ns;
-  };
-  std::vector<uint32_t> running;
-  int64_t now = 0;
-  const auto advance = [&](int64_t until) {
-    while (!running.empty()) {
-      int64_t next = until;
-      for (const uint32_t kernel : running) next = std::min(next, end_of(kernel));
-      Share(now, next, running, exposure);
-      now = std::max(now, next);
-      std::erase_if(running, [&](uint32_t kernel) { return end_of(kernel) <= now; });
-      if (now >= until) break;
+class DeviceSweep {
+ public:
+  DeviceSweep(std::span<const Launch> kernels, Exposure& exposure)
+      : kernels_(kernels), exposure_(exposure), begun_at_(kernels.size()) {}
+
+  // `order` holds the kernels of one device by start.
+  void Run(std::span<const uint32_t> order) {
+    for (uint32_t rank = 0; rank < order.size(); ++rank) {
+      const Launch& kernel = kernels_[order[rank]];
+      FinishUntil(kernel.start_ns, order);
+      now_ = kernel.start_ns;
+      if (kernel.dur_ns == 0) continue;
+      begun_at_[order[rank]] = each_;
+      ends_.emplace(kernel.start_ns + kernel.dur_ns, rank);
+      oldest_.push(rank);
     }
-    now = until;
-  };
-  for (const uint32_t kernel : order) {
-    if (running.empty()) {
-      now = kernels[kernel].start_ns;
-    } else {
-      advance(kernels[kernel].start_ns);
-    }
-    if (kernels[kernel].dur_ns > 0) running.push_back(kernel);
+    FinishUntil(INT64_MAX, order);
   }
-  advance(INT64_MAX);
-}
+
+ private:
+  void FinishUntil(int64_t until, std::span<const uint32_t> order) {
+    while (!ends_.empty() && ends_.top().first <= until) {
+      const auto [end, rank] = ends_.top();
+      Pass(end, order);
+      ends_.pop();
+      finished_.push(rank);
+      exposure_.exposed_ns[order[rank]] += each_ - begun_at_[order[rank]];
+    }
+    if (!ends_.empty()) Pass(until, order);
+  }
+
+  // Time passes while the same kernels run.
+  void Pass(int64_t until, std::span<const uint32_t> order) {
+    const int64_t length = until - now_;
+    now_ = until;
+    if (length <= 0) return;
+    while (!finished_.empty() && finished_.top() == oldest_.top()) {
+      finished_.pop();
+      oldest_.pop();
+    }
+    const auto running = static_cast<int64_t>(ends_.size());
+    each_ += length / running;
+    exposure_.exposed_ns[order[oldest_.top()]] += length % running;
+    exposure_.union_ns += length;
+  }
+
+  std::span<const Launch> kernels_;
+  Exposure& exposure_;
+  int64_t now_ = 0;
+  int64_t each_ = 0;               // what a kernel that has run all along would have
+  std::vector<int64_t> begun_at_;  // each_ when the kernel started
+  SmallestFirst<std::pair<int64_t, uint32_t>> ends_;  // of running kernels: end, rank by start
+  SmallestFirst<uint32_t> oldest_;                    // ranks; finished ones leave when they lead
+  SmallestFirst<uint32_t> finished_;
+};
 
 }  // namespace
 
@@ -64,7 +82,7 @@ Exposure ComputeExposure(std::span<const Launch> kernels) {
   for (size_t begin = 0; begin < order.size();) {
     size_t end = begin;
     while (end < order.size() && kernels[order[end]].device == kernels[order[begin]].device) ++end;
-    SweepDevice(kernels, std::span(order).subspan(begin, end - begin), exposure);
+    DeviceSweep(kernels, exposure).Run(std::span(order).subspan(begin, end - begin));
     ++exposure.devices;
     begin = end;
   }

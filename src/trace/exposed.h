@@ -17,9 +17,10 @@ struct Exposure {
   uint64_t devices = 0;
 };
 
-// An instant covered by k kernels of a device gives 1/k to each. Remainders go, one nanosecond
-// each, to the kernels that started first (then: come first in the profile).
-// Guarantees: the sum of exposed_ns is union_ns exactly.
+// An instant covered by k kernels of a device gives 1/k to each. What whole nanoseconds cannot
+// share goes to the kernel that started first (of equal starts, the first in the profile): less
+// than k ns for each stretch between two starts or ends. Guarantees: the sum of exposed_ns is
+// union_ns exactly. Takes n log n time however many overlap.
 Exposure ComputeExposure(std::span<const Launch> kernels);
 
 }  // namespace roofmark::trace

@@ -40,6 +40,15 @@ TEST(Exposure, GivesKernelsOfNoDurationNothing) {
               ElementsAre(0, 4, 0));
 }
 
+TEST(Exposure, SharesAmongThousandsInNoTime) {
+  std::vector<Launch> kernels;
+  for (int64_t i = 0; i < 100000; ++i) kernels.push_back(At(0, i + 1));
+  const Exposure exposure = ComputeExposure(kernels);
+  EXPECT_EQ(exposure.union_ns, 100000);
+  EXPECT_EQ(std::accumulate(exposure.exposed_ns.begin(), exposure.exposed_ns.end(), int64_t{0}),
+            100000);
+}
+
 TEST(Exposure, AddsUpToTheUnionExactly) {
   Random random(5);
   for (int round = 0; round < 100; ++round) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer's entry to the reader of foreign bytes. Built by hand, since the project builds with
-// g++: clang++ -std=c++23 -fsanitize=fuzzer,address -Isrc src/trace/kineto_fuzz.cc and the sources
-// of base, model and trace; docs/formats.md has the line. event_splitter_test.cc runs it over
-// mutations of the sample in every build.
+// libFuzzer's entry to the reader of foreign bytes. No target builds it, since g++ has no
+// libFuzzer; docs/formats.md has the command. event_splitter_test.cc reads mutations of a sample in
+// every build.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

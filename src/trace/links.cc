@@ -14,6 +14,9 @@ class Labels {
         rows_.push_back(row);
       }
     }
+    for (const GpuRange& range : profile.gpu_ranges) {
+      if (LabelOf(range.name) != kNone32) ranges_.push_back(&range);
+    }
   }
 
   // The label of an annotation's text, kNone32 where it is none. Each text is parsed once.
@@ -56,10 +59,10 @@ class Labels {
   // For kernels without a call: the label projected on the device around its start.
   uint32_t OnDevice(const Launch& kernel) {
     uint32_t best = kNone32;
-    for (const GpuRange& range : profile_.gpu_ranges) {
-      if (range.device == kernel.device && range.start_ns <= kernel.start_ns &&
-          kernel.start_ns <= range.end_ns) {
-        best = Better(best, LabelOf(range.name));
+    for (const GpuRange* range : ranges_) {
+      if (range->device == kernel.device && range->start_ns <= kernel.start_ns &&
+          kernel.start_ns <= range->end_ns) {
+        best = Better(best, LabelOf(range->name));
       }
     }
     return best;
@@ -75,7 +78,8 @@ class Labels {
   const Profile& profile_;
   std::vector<Known> by_text_;
   std::vector<StepLabel> labels_;
-  std::vector<uint32_t> rows_;
+  std::vector<uint32_t> rows_;           // annotations that are labels
+  std::vector<const GpuRange*> ranges_;  // labels on the device
 };
 
 // What is the same for all kernels of one call: graphs launch hundreds.
