@@ -34,6 +34,19 @@ std::string OutName(size_t slot) {
   return fmt::format("out{}", slot);
 }
 
+// On a CPU the judge waits at the doorbell on a core of its own; threads of the candidate that
+// shared it would be timed waiting for the judge.
+std::vector<std::string> ThreadLimits(const device::DeviceInfo& device) {
+  if (device.kind != DeviceKind::kCpu) return {};
+  const int threads = std::max(1, device.units - 1);
+  std::vector<std::string> limits;
+  for (const char* name :
+       {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ROOFMARK_THREADS"}) {
+    limits.push_back(fmt::format("{}={}", name, threads));
+  }
+  return limits;
+}
+
 Result<void> CopyFile(const fs::path& from, const fs::path& to) {
   return WriteFile(to, TRY(ReadFile(from)));
 }
@@ -206,7 +219,8 @@ Result<bool> Contestant::StartWorker() {
       .kind = IsNative(candidate_.lane) ? worker::WorkerKind::kNative : worker::WorkerKind::kPython,
       .device = device_.kind,
       .folder = stage_.path() / "run",
-      .scratch = stage_.path() / "scratch"};
+      .scratch = stage_.path() / "scratch",
+      .environment = ThreadLimits(device_)};
   worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
   return Ask(Json::MakeObject()
                  .Set("do", "load")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/cuda_files.h"
 
-#include <cstdlib>
 #include <system_error>
 
 #include "base/files.h"
@@ -25,10 +24,6 @@ Result<void> AddCudaFiles(std::vector<TreeEntry>* tree, std::vector<std::string>
   if (error) return Fail(ErrorKind::kIo, "finding the meter: " + error.message());
   show(meter, kMeterInside);
   environment->push_back(std::string("CUDA_INJECTION64_PATH=") + kMeterInside);
-  // The judge's choice of GPU is the worker's.
-  if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
-    environment->push_back(std::string("CUDA_VISIBLE_DEVICES=") + visible);
-  }
   if (const auto found = device::FindCudaLibrary(device::CudaLibrary::kCupti)) {
     const fs::path cupti = fs::canonical(*found, error);
     if (!error) {
