@@ -3,8 +3,9 @@
 
 namespace roofmark::device {
 
-std::string CalibrationSource() {
-  return R"cuda(
+namespace {
+
+constexpr const char* kSource = R"cuda(
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
@@ -94,6 +95,9 @@ MMA_KERNEL(calibrate_mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", 0x3f003f00u
 MMA_KERNEL(calibrate_mma_f16, "m16n8k16.row.col.f32.f16.f16.f32", 0x38003800u, 0x87ff87ffu)
 MMA_KERNEL(calibrate_mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", 0x3f000000u, 0x80ffe000u)
 )cuda";
-}
+
+}  // namespace
+
+std::string CalibrationSource() { return kSource; }
 
 }  // namespace roofmark::device
