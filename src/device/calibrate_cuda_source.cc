@@ -98,6 +98,8 @@ MMA_KERNEL(calibrate_mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", 0x3f000000u,
 
 }  // namespace
 
-std::string CalibrationSource() { return kSource; }
+std::string CalibrationSource() {
+  return kSource;
+}
 
 }  // namespace roofmark::device
