@@ -19,6 +19,7 @@ namespace {
 // compared by what the calling convention sees: pointer or number, and size.
 template <typename Ours, typename Theirs>
 constexpr bool SameParameter() {
+  // The sizes of pointers are meant. NOLINTNEXTLINE(bugprone-sizeof-expression)
   return std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> && sizeof(Ours) == sizeof(Theirs);
 }
 template <typename Ours, typename Theirs>

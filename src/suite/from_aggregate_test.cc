@@ -163,7 +163,8 @@ TEST(FromAggregate, RefusesOtherDocuments) {
   EXPECT_THAT(LoadWeightedSuite(path, {}), HasError(ErrorKind::kInput, "format 'x'"));
   ASSERT_THAT(WriteFile(path, R"({"format": "roofmark-suite/1", "workloads": [
       {"operator": "rms_norm", "shape": "m-1", "phase": "decode",
-       "axes": {"tokens": 1, "hidden": 2}, "weight": {"value": 0.5, "low": 0.6, "high": 0.7}, "deployed_ns": 1}]})"),
+       "axes": {"tokens": 1, "hidden": 2}, "weight": {"value": 0.5, "low": 0.6, "high": 0.7},
+       "deployed_ns": 1}]})"),
               IsOk());
   EXPECT_THAT(LoadWeightedSuite(path, {}), HasError(ErrorKind::kInput, "workload 1"));
 }
