@@ -22,7 +22,7 @@ class ScriptedStopwatch final : public Stopwatch {
   std::string fault;
 };
 
-BatchTimes Batch(std::vector<double> times, Owner owner) {
+BatchTimes Batch(const std::vector<double>& times, Owner owner) {
   BatchTimes batch{.time_ns = times, .device_ns = times, .event_ns = times, .host_ns = times};
   batch.owner_ns[static_cast<size_t>(owner)] = 1000;
   batch.kernels = {"a kernel"};
