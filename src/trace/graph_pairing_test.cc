@@ -22,15 +22,15 @@ std::string Row(std::string_view category, std::string_view name, int64_t ts, in
 
 // A replay of one graph with these nodes; copies are named "copy".
 Profile Replay(const Names& nodes) {
-  std::string text =
-      "[" + Row("user_annotation", "execute_context_0(0)_generation_4(4)", 0, 100, "");
+  std::string text = "[";
+  text += Row("user_annotation", "execute_context_0(0)_generation_4(4)", 0, 100, "");
   text += Row("cuda_runtime", "cudaGraphLaunch", 5, 2, R"("correlation": 9)");
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto ts = static_cast<int64_t>(200 + 10 * i);
     const char* category = nodes[i] == "copy" ? "gpu_memcpy" : "kernel";
     text += Row(category, nodes[i], ts, 5, R"("device": 0, "stream": 7, "correlation": 9)");
   }
-  return ReadProfile(ByteSource::FromMemory(text + "{}]")).value();
+  return ReadProfile(ByteSource::FromMemory(text.append("{}]"))).value();
 }
 
 enum class Recorder { kHip, kCuda };
@@ -39,7 +39,8 @@ enum class Recorder { kHip, kCuda };
 std::unique_ptr<CaptureProfile> Capture(const Names& nodes, Recorder recorder, int tokens = 4) {
   const std::string label = fmt::format("capture_{}_FULL", tokens);
   const auto span = static_cast<int64_t>(100 * nodes.size() + 1000);
-  std::string text = "[" + Row("user_annotation", label, 0, span, "");
+  std::string text = "[";
+  text += Row("user_annotation", label, 0, span, "");
   text += Row("cuda_runtime", "hipStreamBeginCapture", 1, 1, R"("correlation": 1)");
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto ts = static_cast<int64_t>(100 + 100 * i);
@@ -57,7 +58,7 @@ std::unique_ptr<CaptureProfile> Capture(const Names& nodes, Recorder recorder, i
     }
   }
   text += Row("cuda_runtime", "hipStreamEndCapture", span - 5, 1, R"("correlation": 2)");
-  return MakeCaptureProfile(ReadProfile(ByteSource::FromMemory(text + "{}]")).value());
+  return MakeCaptureProfile(ReadProfile(ByteSource::FromMemory(text.append("{}]"))).value());
 }
 
 struct Paired {
