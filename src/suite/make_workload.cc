@@ -33,8 +33,8 @@ Result<int64_t> Derive(const Formula& formula, const Axes& axes, const Scope& sc
   const Expression expression = TRY(Expression::Parse(formula.expression));
   if (formula.over.empty()) return expression.EvaluateSize(scope);
   const List& over = *TRY(ListAt(axes, formula.over));
-  static const List kNone;
-  const List& with = formula.with.empty() ? kNone : *TRY(ListAt(axes, formula.with));
+  static const List none;
+  const List& with = formula.with.empty() ? none : *TRY(ListAt(axes, formula.with));
   if (!formula.with.empty() && with.size() != over.size()) {
     return Fail(ErrorKind::kInput, fmt::format("'{}' has {} entries and '{}' has {}", formula.over,
                                                over.size(), formula.with, with.size()));

@@ -15,7 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/files.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "worker/launcher.h"
 #include "worker/native_worker.h"
 #include "worker/sandbox_limits.h"
@@ -105,15 +107,16 @@ Fd MoveSocket(Fd socket) {
 // Kills what is left where no pid namespace does: orphans come to this process.
 void KillOrphans() {
   const std::string children = fmt::format("/proc/self/task/{}/children", ::getpid());
-  while (std::FILE* const file = std::fopen(children.c_str(), "re")) {
-    int child = 0;
+  while (true) {
+    const Result<std::string> list = ReadFile(children);
     bool any = false;
-    while (std::fscanf(file, "%d", &child) == 1) {
+    for (const std::string_view word : Split(list ? std::string_view(*list) : "", ' ')) {
+      const Result<int64_t> child = ParseInt(word);
+      if (!child) continue;
       any = true;
-      ::kill(child, SIGKILL);
-      ::waitpid(child, nullptr, 0);
+      ::kill(static_cast<pid_t>(*child), SIGKILL);
+      ::waitpid(static_cast<pid_t>(*child), nullptr, 0);
     }
-    std::fclose(file);
     if (!any) return;
   }
 }
