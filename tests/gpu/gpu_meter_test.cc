@@ -19,7 +19,6 @@
 namespace roofmark::gpu {
 
 namespace cu = device::cu;
-using testing::HasSubstr;
 
 constexpr int kCalls = 10;
 constexpr uint64_t kFlushBytes = uint64_t{128} << 20;
