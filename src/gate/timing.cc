@@ -88,9 +88,9 @@ void Timing::Add(const BatchTimes& times) {
 
 TimingPlan PlanFor(Effort effort) {
   if (effort == Effort::kQuick) {
-    return {.min_samples = 16, .max_samples = 64, .target_width = 0.05, .budget_s = 1};
+    return {.min_samples = 16, .max_samples = 256, .target_width = 0.05, .budget_s = 1};
   }
-  return {.min_samples = 32, .max_samples = 256, .target_width = 0.02, .budget_s = 2};
+  return {.min_samples = 32, .max_samples = 1024, .target_width = 0.02, .budget_s = 2};
 }
 
 bool Enough(const Timing& timing, const TimingPlan& plan) {
