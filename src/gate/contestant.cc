@@ -27,9 +27,6 @@ bool IsNative(Lane lane) {
   return lane == Lane::kCpp || lane == Lane::kCuda;
 }
 
-std::string InName(size_t slot) {
-  return fmt::format("in{}", slot);
-}
 std::string OutName(size_t slot) {
   return fmt::format("out{}", slot);
 }
@@ -238,9 +235,9 @@ Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& de
     outputs_.push_back(TRY(device.MakeArena(device::LayOut(workload.outputs))));
     const std::array<int, 1> in_fd = {inputs[slot]->fd()};
     const std::array<int, 1> out_fd = {outputs_[slot]->fd()};
-    mapped_.push_back(InName(slot));
-    if (!TRY(Ask(MapRequest(InName(slot), *inputs[slot], MapAccess::kRead), kMapTimeoutS, nullptr,
-                 in_fd))) {
+    mapped_.push_back(InputName(slot));
+    if (!TRY(Ask(MapRequest(InputName(slot), *inputs[slot], MapAccess::kRead), kMapTimeoutS,
+                 nullptr, in_fd))) {
       return false;
     }
     mapped_.push_back(OutName(slot));
@@ -302,7 +299,7 @@ Result<bool> Contestant::Call(size_t slot) {
   gate_ = Gate::kCorrectness;
   return Ask(Json::MakeObject()
                  .Set("do", "call")
-                 .Set("in", InName(slot))
+                 .Set("in", InputName(slot))
                  .Set("out", OutName(slot))
                  .Set("workspace", workspace_ ? kWorkspace : ""),
              call_timeout_s_);
@@ -318,7 +315,7 @@ Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& s
   }
   std::vector<TimedCall> calls;
   for (const size_t slot : slots) {
-    calls.push_back({.in_name = InName(slot),
+    calls.push_back({.in_name = InputName(slot),
                      .out_name = OutName(slot),
                      .in = inputs[slot],
                      .out = outputs_[slot].get()});

@@ -13,6 +13,10 @@ constexpr double kReferenceTimeoutS = 300;
 
 }  // namespace
 
+std::string InputName(size_t slot) {
+  return fmt::format("in{}", slot);
+}
+
 Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess access) {
   Json tensors = Json::MakeArray();
   for (const device::TensorPlace& place : arena.layout().places) {

@@ -39,6 +39,9 @@ class Reference {
   std::unique_ptr<worker::Worker> worker_;
 };
 
+// The name under which every worker, reference and candidate, knows the inputs of a slot.
+std::string InputName(size_t slot);
+
 // The request that maps an arena into any worker; the arena's descriptor goes with it.
 enum class MapAccess { kRead, kReadWrite };
 Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess access);

@@ -16,10 +16,6 @@ constexpr size_t kMaxSlots = 16;
 // What the reference and the candidates need beside the arenas (their own temporaries).
 constexpr double kUsableMemory = 0.45;
 
-std::string SlotName(size_t slot) {
-  return fmt::format("in{}", slot);
-}
-
 int64_t BytesOf(const std::vector<Tensor>& tensors) {
   return device::LayOut(tensors).bytes;
 }
@@ -54,7 +50,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Workload& workload, device:
   for (size_t slot = 0; slot < slots; ++slot) {
     std::unique_ptr<device::Arena> arena = TRY(device.MakeArena(device::LayOut(workload.inputs)));
     TRY(arena->Poison());
-    TRY(reference.Map(SlotName(slot), *arena));
+    TRY(reference.Map(InputName(slot), *arena));
     TRY(arena->Seal());
     session->inputs_.push_back(std::move(arena));
   }
@@ -65,7 +61,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Workload& workload, device:
 }
 
 Result<void> Session::Close() {
-  for (size_t slot = 0; slot < inputs_.size(); ++slot) TRY(reference_.Unmap(SlotName(slot)));
+  for (size_t slot = 0; slot < inputs_.size(); ++slot) TRY(reference_.Unmap(InputName(slot)));
   return reference_.Unmap("want");
 }
 
@@ -82,7 +78,7 @@ std::vector<const device::Arena*> Session::inputs() const {
 }
 
 Result<void> Session::Refill(size_t slot, const std::string& regime) {
-  TRY(reference_.Inputs(SlotName(slot), workload_, RandomSeed(), regime));
+  TRY(reference_.Inputs(InputName(slot), workload_, RandomSeed(), regime));
   fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());
   return {};
 }
@@ -94,7 +90,7 @@ Result<bool> Session::Intact(size_t slot) {
 
 Result<void> Session::Expect(size_t slot) {
   TRY(want_->Poison());
-  TRY(reference_.Expected(SlotName(slot), "want", workload_));
+  TRY(reference_.Expected(InputName(slot), "want", workload_));
   if (!TRY(want_->GuardsIntact())) {
     return Fail(ErrorKind::kInput, workload_.Id() + ": the reference wrote outside its outputs");
   }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "gate/contestant.h"
 #include "gate/cpu_stopwatch.h"
@@ -129,17 +128,6 @@ Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<
     TRY(EvaluateOperator(by_operator[name], candidates, machine, options, sink, &done, total));
   }
   return {};
-}
-
-Result<std::vector<Verdict>> EvaluatePair(const Workload& workload,
-                                          const std::vector<Candidate>& candidates,
-                                          const Machine& machine,
-                                          const gate::JudgeOptions& options) {
-  const Field field = TRY(Assemble(*workload.op, candidates, machine.device->info()));
-  gate::Reference reference =
-      TRY(gate::Reference::Start(*workload.op, machine.device->info().kind));
-  const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
-  return gate::JudgeWorkload(workload, SolOf(workload, machine), field.all, bench, options);
 }
 
 }  // namespace roofmark::pipeline

@@ -50,10 +50,4 @@ Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<
                       const Machine& machine, const gate::JudgeOptions& options,
                       const VerdictSink& sink);
 
-// Judges candidates of one operator side by side on one workload; their samples are pairs in order.
-Result<std::vector<Verdict>> EvaluatePair(const Workload& workload,
-                                          const std::vector<Candidate>& candidates,
-                                          const Machine& machine,
-                                          const gate::JudgeOptions& options);
-
 }  // namespace roofmark::pipeline
