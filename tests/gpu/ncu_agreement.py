@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the judge's times with ncu's durations: ncu_agreement.py OUT.jsonl VERDICTS.jsonl...
 
-Both leave the clocks alone and let each kernel find its caches cold and clean. Calls of one kernel
-must agree within 3 % plus 1 us; for calls of several, whose gaps ncu does not see, both figures are
-kept without a judgement. Where ncu may not read counters, that is said, and nothing fails.
+Both leave the clocks alone and let each kernel find the L2 full of clean lines of others. Calls of
+one kernel must agree within 3 % plus 1 us; for calls of several, whose gaps ncu does not see, both
+figures are kept without a judgement. The duration after ncu's own flush, which leaves the L2 empty,
+is kept too (ncu_empty_l2_ns). Where ncu may not read counters, that is said, and nothing fails.
 """
 
 import csv
@@ -31,8 +32,9 @@ def read_verdicts(paths):
     return times
 
 
-def profile(operator, shapes):
-    command = ["ncu", "--csv", "--page", "raw", "--clock-control", "none", "--cache-control", "all"]
+def profile(operator, shapes, cache_control):
+    command = ["ncu", "--csv", "--page", "raw", "--clock-control", "none"]
+    command += ["--cache-control", cache_control]
     command += ["--metrics", "gpu__time_duration.sum", "--profile-from-start", "off"]
     command += [sys.executable, os.path.join(HERE, "ncu_driver.py"), operator, *shapes]
     return subprocess.run(command, capture_output=True, text=True, timeout=400)
@@ -52,57 +54,61 @@ def durations(text):
 
 
 def calls_of(kernels):
-    """The kernels of each call, split at the spin kernels; one list of calls a shape."""
-    calls, current = [], None
+    """One list of calls a shape, each call a list of durations; ncu_driver.py says in what order."""
+    parts, current = [], None
     for name, ns in kernels:
         if "spin_kernel" in name:
             if current is not None:
-                calls.append(current)
+                parts.append(current)
             current = []
         elif current is not None:
             current.append(ns)
-    # Between two shapes two spin kernels follow each other.
-    shapes, group = [], []
-    for call in calls:
-        if call:
-            group.append(call)
-        elif group:
-            shapes.append(group)
-            group = []
-    return shapes + ([group] if group else [])
+    shapes, shape = [], []
+    for part in parts:
+        if part:
+            shape.append(part)
+        elif shape:
+            shapes.append(shape[1::2])
+            shape = []
+    return shapes
 
 
-def compare(operator, times, out):
-    shapes = sorted(times)
-    ran = profile(operator, shapes)
+def measure(operator, shapes, cache_control):
+    """{shape: (kernels a call, ns)}, or None where ncu gave no durations."""
+    ran = profile(operator, shapes, cache_control)
     measured = calls_of(durations(ran.stdout))
     if len(measured) != len(shapes):
         words = (ran.stdout + ran.stderr).strip().splitlines()[-3:]
         print("ncu gave %d of %d shapes of %s: %s" % (len(measured), len(shapes), operator, words))
         return None
+    return {
+        shape: (max(map(len, calls)), statistics.median(map(sum, calls)))
+        for shape, calls in zip(shapes, measured)
+    }
+
+
+def compare(operator, times, out):
+    shapes = sorted(times)
+    clean = measure(operator, shapes, "none")
+    empty = clean and measure(operator, shapes, "all")
+    if not empty:
+        return None
     bad = 0
-    for shape, calls in zip(shapes, measured):
-        ncu_ns = statistics.median(sum(call) for call in calls)
-        kernels = max(len(call) for call in calls)
+    for shape in shapes:
+        kernels, ncu_ns = clean[shape]
         difference = times[shape] - ncu_ns
         agrees = abs(difference) <= RELATIVE * ncu_ns + ABSOLUTE_NS
         judged = kernels == 1
         bad += judged and not agrees
         row = {"operator": operator, "shape": shape, "time_ns": times[shape], "ncu_ns": ncu_ns}
-        row.update({"kernels": kernels, "agrees": agrees if judged else None})
+        row.update({"ncu_empty_l2_ns": empty[shape][1], "kernels": kernels})
+        row["agrees"] = agrees if judged else None
         out.write(json.dumps(row) + "\n")
-        print(
-            "%-3s %-18s %-28s judge %10.2f us  ncu %10.2f us  %+7.2f us, %d kernels"
-            % (
-                "ok" if agrees else ("BAD" if judged else "-"),
-                operator,
-                shape,
-                times[shape] / 1e3,
-                ncu_ns / 1e3,
-                difference / 1e3,
-                kernels,
-            )
-        )
+        mark = "ok" if agrees else ("BAD" if judged else "-")
+        figures = (times[shape] / 1e3, ncu_ns / 1e3, difference / 1e3, empty[shape][1] / 1e3)
+        print("%-3s %-18s %-28s" % (mark, operator, shape), end=" ")
+        print("judge %10.2f us  ncu %10.2f us  %+7.2f us" % figures[:3], end=" ")
+        print("(empty L2 %10.2f us), %d kernels" % (figures[3], kernels))
     return bad
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs an honest CUDA candidate under ncu: ncu_driver.py OPERATOR SHAPE...
 
-Each call of each shape stands between two kernels named spin_kernel, by which ncu_agreement.py
-tells the calls apart. Only these are profiled (ncu --profile-from-start off). As in the judge's
-batches each call has operands of its own, so that address translation is as cold as there: ncu
-flushes caches only.
+The launches of a shape are: spin, then for each call flush, spin, call, spin, and one more spin at
+its end; ncu_agreement.py tells them apart by the name spin_kernel. Only these are profiled (ncu
+--profile-from-start off). As in the judge's batches each call has operands of its own, and the
+flush reads a buffer, so that the L2 is full of clean lines of others. ncu's own flush leaves it
+empty instead, which no production step does: a kernel that need not evict writes up to 8 % faster.
 """
 
 import os
@@ -19,6 +20,7 @@ sys.path.insert(0, os.path.join(ROOT, "candidates"))
 import selftest  # noqa: E402
 
 CALLS = 5
+FLUSHED_L2S = 2  # as the judge flushes: kFlushPerCache in src/gate/cuda_stopwatch.cc
 
 
 def bind_calls(native, operator, names, stream):
@@ -39,15 +41,20 @@ def main():
     stream = torch.cuda.current_stream().cuda_stream
     with tempfile.TemporaryDirectory() as folder:
         native = selftest.build(operator, folder)
+        l2 = torch.cuda.get_device_properties(0).L2_cache_size
+        others = torch.zeros(FLUSHED_L2S * l2 // 4, dtype=torch.int32, device="cuda")
         for shape in sys.argv[2:]:
             names = operator.resolve(shape)
             calls = bind_calls(native, operator, names, stream)
             calls[0]()
             torch.cuda.synchronize()
             torch.cuda.cudart().cudaProfilerStart()
+            torch.cuda._sleep(1000)
             for i in range(CALLS):
+                others.max()
                 torch.cuda._sleep(1000)
                 calls[(i + 1) % len(calls)]()
+                torch.cuda._sleep(1000)
             torch.cuda._sleep(1000)
             torch.cuda.synchronize()
             torch.cuda.cudart().cudaProfilerStop()
