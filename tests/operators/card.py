@@ -15,8 +15,22 @@ import tomllib
 import torch
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-OPERATORS = ("rms_norm", "silu_and_mul", "block_scaled_mm", "unified_attention")
 REGIMES = ("typical", "heavy_tail", "offset")
+OPERATORS = tuple(
+    name
+    for name in sorted(os.listdir(os.path.join(ROOT, "operators")))
+    if os.path.exists(os.path.join(ROOT, "operators", name, "operator.toml"))
+)
+DTYPES = {
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+    "u8": torch.uint8,
+    "f8_e4m3fn": torch.uint8,  # as codes
+    "f8_e4m3fnuz": torch.uint8,
+}
 _PIECE = 1 << 27  # elements compared at a time
 _WORKER_PYTHON = os.path.join(ROOT, "src", "worker", "python")
 if _WORKER_PYTHON not in sys.path:
@@ -38,8 +52,9 @@ def evaluate(text, names):
         "min": min,
         "max": max,
         "log2": math.log2,
+        "ceil": math.ceil,
     }
-    return eval(text, {"__builtins__": {}}, {**functions, **names})
+    return eval(text.replace("^", "**"), {"__builtins__": {}}, {**functions, **names})
 
 
 def expand(value):
@@ -86,25 +101,87 @@ class Operator:
         axes = [axis for axis, kind in self.card["axes"].items() if kind == "int"]
         return axes + list(self.card["derived"])
 
-    def compare(self, got, want):
+    def dtype(self, tensor, names):
+        """The name of a tensor's element type, which the card may leave to the shape."""
+        choice = tensor["dtype"]
+        return choice if isinstance(choice, str) else choice["of"][names[choice["axis"]]]
+
+    def in_place(self):
+        return [t["name"] for t in self.card["outputs"] if t.get("in_place")]
+
+    def compare(self, got, want, names=None):
         """(worst element, L2 error), each relative to its bound: above 1 is refused; and the L2
-        error itself."""
+        error itself. Bounds that allow nothing give 0 or infinity."""
         worst, relative, error = 0.0, 0.0, 0.0
-        for name, bound in self.card["tolerance"].items():
-            g, w = got[name], want[name]
-            rms = _root_mean_square(w)
-            squares = 0.0
-            for rows in _pieces(w):
-                expected = w[rows].float()
-                difference = (g[rows].float() - expected).abs()
-                if not bool(torch.isfinite(difference).all()):
-                    return math.inf, math.inf, math.inf
-                limit = bound["rtol"] * expected.abs() + bound["atol_rms"] * rms
-                worst = max(worst, float((difference / limit).max()))
-                squares += float(difference.double().pow(2).sum())
-            error = max(error, (squares / w.numel()) ** 0.5 / rms)
-            relative = max(relative, (squares / w.numel()) ** 0.5 / rms / bound["rel_l2"])
+        for output in self.card["outputs"]:
+            name = output["name"]
+            bound, g, w = self.card["tolerance"][name], got[name], want[name]
+            if g.shape != w.shape or g.dtype != w.dtype:
+                return math.inf, math.inf, math.inf
+            if bound["kind"] == "numeric":
+                found = _compare_numeric(bound, g, w)
+            elif bound["kind"] == "codes":
+                found = _compare_codes(bound, g, w, self.dtype(output, names or {}))
+            else:
+                if bound["kind"] == "grouped":
+                    g, w = _order_groups(bound, g, w, want)
+                found = (0.0 if torch.equal(g, w) else math.inf,) * 2 + (0.0,)
+            worst, relative = max(worst, found[0]), max(relative, found[1])
+            error = max(error, found[2])
         return worst, relative, error
+
+
+def _compare_numeric(bound, got, want):
+    rms = _root_mean_square(want)
+    worst, squares = 0.0, 0.0
+    for rows in _pieces(want):
+        expected = want[rows].float()
+        difference = (got[rows].float() - expected).abs()
+        if not bool(torch.isfinite(difference).all()):
+            return math.inf, math.inf, math.inf
+        limit = bound["rtol"] * expected.abs() + bound["atol_rms"] * rms
+        ratio = torch.where(difference > 0, difference / limit, torch.zeros_like(difference))
+        worst = max(worst, float(ratio.max()))
+        squares += float(difference.double().pow(2).sum())
+    if squares == 0:
+        return worst, 0.0, 0.0
+    error = (squares / want.numel()) ** 0.5 / rms if rms > 0 else math.inf
+    return worst, (error / bound["rel_l2"] if bound["rel_l2"] > 0 else math.inf), error
+
+
+def _compare_codes(bound, got, want, dtype):
+    """fp8 codes: neighbours in the order of their values may make up a small share."""
+    order = [torch.where(c >= 128, -(c.int() - 128), c.int()) for c in (got, want)]
+    nan = got == 0x80 if dtype == "f8_e4m3fnuz" else got % 128 == 127
+    distance = (order[0] - order[1]).abs()
+    if bool(((distance > 1) | (nan & (got != want))).any()):
+        return math.inf, 0.0, 0.0
+    share = float((distance == 1).double().mean())
+    if share == 0:
+        return 0.0, 0.0, 0.0
+    return (share / bound["code_slack"] if bound["code_slack"] > 0 else math.inf), 0.0, 0.0
+
+
+def _order_groups(bound, got, want, outputs):
+    """Both with the elements of each group sorted."""
+    total = want.numel()
+    if "offsets" in bound:
+        inner = outputs[bound["offsets"]].long().flatten()
+        edge = torch.zeros(total + 1, dtype=torch.int64, device=want.device)
+        edge.scatter_add_(0, inner.clamp(0, total), torch.ones_like(inner))
+        group = edge.cumsum(0)[:total]
+    else:
+        labels = outputs[bound["labels"]].flatten()
+        change = torch.zeros_like(labels, dtype=torch.int64)
+        change[1:] = (labels[1:] != labels[:-1]).long()
+        group = change.cumsum(0).repeat_interleave(-(-total // labels.numel()))[:total]
+
+    def ordered(tensor):
+        flat = tensor.flatten().long()
+        by_value = flat.argsort(stable=True)
+        return flat[by_value[group[by_value].argsort(stable=True)]]
+
+    return ordered(got), ordered(want)
 
 
 def _pieces(tensor):

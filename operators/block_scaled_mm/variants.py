@@ -4,7 +4,6 @@ must refuse."""
 
 import torch
 
-from card import load_module  # noqa: F401  (puts roofmark_ref on the path)
 from roofmark_ref import fp8
 
 # Square in groups, so that transposed scales have a shape to hide in; and long in k.

@@ -3,7 +3,6 @@
 
 import torch
 
-from card import load_module  # noqa: F401  (puts roofmark_ref on the path)
 from roofmark_ref import fp8
 
 EXTRA_SHAPES = (
