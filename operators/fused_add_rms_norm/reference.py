@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Residual addition and RMS normalisation: what a correct kernel computes, and inputs that show a
+wrong one.
+
+residual_out = x + residual, rounded to bfloat16; out = residual_out * rsqrt(mean(residual_out^2) +
+eps) * weight, in float32 on the rounded sum, rounded once to bfloat16.
+"""
+
+import torch
+
+from roofmark_ref import rows
+
+
+def inputs(shape, seed, regime, device):
+    """x and residual [tokens, hidden], weight [hidden], bf16.
+
+    The residual is rows of rows.stream; x is as large as the residual of its row and independent of
+    it, so that leaving out either shows. Under offset both are small enough for eps to count.
+    """
+    gen = rows.generator(seed, regime, device)
+    tokens, hidden = int(shape["tokens"]), int(shape["hidden"])
+    weight = 1.0 + 0.2 * rows.normal((hidden,), gen)
+    x = torch.empty((tokens, hidden), dtype=torch.bfloat16, device=device)
+    residual = torch.empty_like(x)
+    for piece in rows.pieces(tokens, hidden):
+        stream = rows.stream(piece.stop - piece.start, hidden, regime, gen)
+        size = stream.pow(2).mean(dim=-1, keepdim=True).sqrt()
+        residual[piece] = stream.to(torch.bfloat16)
+        x[piece] = (rows.normal(tuple(stream.shape), gen) * size).to(torch.bfloat16)
+    return {"x": x, "residual": residual, "weight": weight.to(torch.bfloat16)}
+
+
+def reference(shape, x, residual, weight):
+    out, residual_out = torch.empty_like(x), torch.empty_like(x)
+    wide_weight = weight.to(torch.float32)
+    for piece in rows.pieces(*x.shape):
+        total = x[piece].to(torch.float32) + residual[piece].to(torch.float32)
+        residual_out[piece] = total.to(torch.bfloat16)
+        wide = residual_out[piece].to(torch.float32)
+        inverse_rms = torch.rsqrt(wide.pow(2).mean(dim=-1, keepdim=True) + float(shape["eps"]))
+        out[piece] = (wide * inverse_rms * wide_weight).to(torch.bfloat16)
+    return {"out": out, "residual_out": residual_out}

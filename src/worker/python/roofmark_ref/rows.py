@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the inputs of operators on rows have in common: regimes, seeded generators, bounded pieces
+and rows that look like a residual stream."""
+
+import torch
+
+REGIMES = ("typical", "heavy_tail", "offset")
+_PIECE = 1 << 24  # elements worked on at a time: 64 MiB in float32
+
+
+def generator(seed, regime, device):
+    """A generator that depends on the seed and the regime; an unknown regime is refused."""
+    if regime not in REGIMES:
+        raise ValueError("unknown regime %r; have %s" % (regime, ", ".join(REGIMES)))
+    return torch.Generator(device=device).manual_seed(seed * 3 + REGIMES.index(regime))
+
+
+def pieces(rows, columns, whole=1):
+    """Slices that cover the rows, each of a bounded number of elements and of `whole` rows at a
+    time."""
+    step = max(1, _PIECE // max(1, columns) // whole) * whole
+    return [slice(row, min(rows, row + step)) for row in range(0, rows, step)]
+
+
+def normal(size, gen):
+    return torch.randn(size, generator=gen, device=gen.device, dtype=torch.float32)
+
+
+def uniform(size, gen):
+    return torch.rand(size, generator=gen, device=gen.device, dtype=torch.float32)
+
+
+def sizes(rows, gen):
+    """A factor a row [rows, 1], from 0.1 to 10 and never near 1: residual streams differ that much
+    between tokens and layers, and a single row must tell a constant factor from the real one."""
+    size = 10.0 ** (0.25 + 0.75 * uniform((rows, 1), gen))
+    return torch.where(uniform((rows, 1), gen) < 0.5, size, 1.0 / size)
+
+
+def stream(rows, columns, regime, gen, small=5e-4):
+    """float32 [rows, columns].
+
+    typical     rows of very different size, growing along the row (a prefix does not stand for it)
+    heavy_tail  on top, one element a row as large as all others together
+    offset      values of size `small` around a mean three times their spread
+    """
+    ramp = torch.linspace(0.5, 1.5, columns, device=gen.device)
+    if regime == "offset":
+        return (3.0 + normal((rows, columns), gen) * ramp) * small
+    size = sizes(rows, gen)
+    x = normal((rows, columns), gen) * ramp * size
+    if regime == "heavy_tail":
+        at = torch.randint(columns, (rows, 1), generator=gen, device=gen.device)
+        x.scatter_(1, at, (1.0 + uniform((rows, 1), gen)) * size * float(columns) ** 0.5)
+    return x
+
+
+def fill(out, draw):
+    """Fills a 2-D tensor with draw(rows, columns), a bounded piece of rows at a time."""
+    for rows in pieces(*out.shape):
+        out[rows] = draw(rows.stop - rows.start, out.shape[1]).to(out.dtype)
+    return out
+
+
+def by_rows(compute, *names):
+    """`compute` run on a bounded piece of rows at a time, where the tensors of these names are what
+    has rows; None for every shape that it does not apply to."""
+
+    def run(shape, **tensors):
+        first = tensors[names[0]]
+        whole = None
+        for rows in pieces(first.shape[0], first[0].numel()):
+            part = {name: tensors[name][rows] for name in names}
+            got = compute(shape, **{**tensors, **part})
+            if got is None:
+                return None
+            if whole is None:
+                whole = {
+                    name: tensor.new_empty((first.shape[0],) + tensor.shape[1:])
+                    for name, tensor in got.items()
+                }
+            for name, tensor in got.items():
+                whole[name][rows] = tensor
+        return whole
+
+    return run
