@@ -55,15 +55,23 @@ std::string SizesOf(const TensorSpec& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.sizes, ", "));
 }
 
+std::string TypeOf(const TensorSpec& tensor) {
+  if (tensor.dtype_axis.empty()) return std::string(DTypeName(tensor.dtype));
+  std::vector<std::string_view> names;
+  for (const DType dtype : tensor.dtypes) names.push_back(DTypeName(dtype));
+  return fmt::format("{}, by {}", fmt::join(names, " or "), tensor.dtype_axis);
+}
+
 std::string MembersOf(const Operator& op) {
   std::string text;
   for (const TensorSpec& tensor : op.inputs) {
-    text += fmt::format("  DLTensor {}; /* in: {} {}; read-only */\n", tensor.name,
-                        DTypeName(tensor.dtype), SizesOf(tensor));
+    if (op.IsInPlace(tensor.name)) continue;  // one tensor, among the outputs
+    text += fmt::format("  DLTensor {}; /* in: {} {}; read-only */\n", tensor.name, TypeOf(tensor),
+                        SizesOf(tensor));
   }
   for (const TensorSpec& tensor : op.outputs) {
-    text += fmt::format("  DLTensor {}; /* out: {} {} */\n", tensor.name, DTypeName(tensor.dtype),
-                        SizesOf(tensor));
+    text += fmt::format("  DLTensor {}; /* {}: {} {} */\n", tensor.name,
+                        tensor.in_place ? "in and out" : "out", TypeOf(tensor), SizesOf(tensor));
   }
   for (const auto& [name, is_list] : op.axes) {
     if (!is_list) text += fmt::format("  int64_t {};\n", name);
@@ -90,7 +98,8 @@ std::string ContractHeader(const Operator& op) {
  *   init             optional; once per shape, untimed; data pointers are null. Compile, tune and
  *                    allocate here. Returns 0 when it succeeded.
  *   workspace_bytes  optional; how much device memory run needs beside its tensors.
- *   run              the operator. Writes every output in full, allocates nothing, waits for
+ *   run              the operator. Writes every output in full (of one that is "in and out", what
+ *                    the operator changes), allocates nothing, waits for
  *                    nothing. Returns 0 when everything was queued on `stream`, a CUstream, which
  *                    is null on a CPU.
  */

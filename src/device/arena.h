@@ -67,6 +67,8 @@ class Arena {
   virtual Result<std::vector<uint64_t>> Fingerprints() = 0;
   virtual Result<std::string> Read(int64_t offset, int64_t bytes) = 0;
   virtual Result<void> Write(int64_t offset, std::string_view bytes) = 0;
+  // Copies bytes of another arena of the same device. Done when it returns.
+  virtual Result<void> Copy(int64_t offset, Arena& from, int64_t from_offset, int64_t bytes) = 0;
 
  private:
   ArenaLayout layout_;

@@ -250,6 +250,8 @@ Result<Comparison> ComparePayloads(const Payloads& payloads, const Tolerance& to
         return CompareNumeric(payloads, tolerance, decode);
       case CompareKind::kExact:
         return CompareExact(payloads, decode);
+      case CompareKind::kGrouped:
+        return Fail(ErrorKind::kInput, "grouped outputs are compared by gate/grouped.h");
       case CompareKind::kCodes:
         break;
     }

@@ -99,4 +99,11 @@ Result<void> CpuArena::Write(int64_t offset, std::string_view bytes) {
   return {};
 }
 
+Result<void> CpuArena::Copy(int64_t offset, Arena& from, int64_t from_offset, int64_t bytes) {
+  const std::span<std::byte> part = TRY(Part(offset, bytes));
+  auto& source = dynamic_cast<CpuArena&>(from);
+  std::memcpy(part.data(), TRY(source.Part(from_offset, bytes)).data(), part.size());
+  return {};
+}
+
 }  // namespace roofmark::device

@@ -28,6 +28,7 @@ class CpuArena final : public Arena {
   Result<std::vector<uint64_t>> Fingerprints() override;
   Result<std::string> Read(int64_t offset, int64_t bytes) override;
   Result<void> Write(int64_t offset, std::string_view bytes) override;
+  Result<void> Copy(int64_t offset, Arena& from, int64_t from_offset, int64_t bytes) override;
 
   std::span<std::byte> memory() { return memory_; }
 

@@ -58,6 +58,7 @@ void BindMemory(Binder& binder, CudaApi& api) {
   binder.Bind(api.mem_free, "cuMemFree_v2");
   binder.Bind(api.memcpy_htod, "cuMemcpyHtoD_v2");
   binder.Bind(api.memcpy_dtoh, "cuMemcpyDtoH_v2");
+  binder.Bind(api.memcpy_dtod, "cuMemcpyDtoD_v2");
   binder.Bind(api.memset_d8_async, "cuMemsetD8Async");
   binder.Bind(api.mem_host_alloc, "cuMemHostAlloc");
   binder.Bind(api.mem_free_host, "cuMemFreeHost");

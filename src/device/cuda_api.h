@@ -110,6 +110,7 @@ struct CudaApi {
   cu::Status (*mem_free)(cu::Pointer) = nullptr;
   cu::Status (*memcpy_htod)(cu::Pointer, const void*, size_t) = nullptr;
   cu::Status (*memcpy_dtoh)(void*, cu::Pointer, size_t) = nullptr;
+  cu::Status (*memcpy_dtod)(cu::Pointer, cu::Pointer, size_t) = nullptr;
   cu::Status (*memset_d8_async)(cu::Pointer, unsigned char, size_t, cu::Stream) = nullptr;
   cu::Status (*mem_host_alloc)(void**, size_t, unsigned) = nullptr;
   cu::Status (*mem_free_host)(void*) = nullptr;

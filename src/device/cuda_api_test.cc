@@ -63,6 +63,7 @@ SAME_FUNCTION(CudaApi, mem_alloc, cuMemAlloc_v2);
 SAME_FUNCTION(CudaApi, mem_free, cuMemFree_v2);
 SAME_FUNCTION(CudaApi, memcpy_htod, cuMemcpyHtoD_v2);
 SAME_FUNCTION(CudaApi, memcpy_dtoh, cuMemcpyDtoH_v2);
+SAME_FUNCTION(CudaApi, memcpy_dtod, cuMemcpyDtoD_v2);
 SAME_FUNCTION(CudaApi, memset_d8_async, cuMemsetD8Async);
 SAME_FUNCTION(CudaApi, mem_host_alloc, cuMemHostAlloc);
 SAME_FUNCTION(CudaApi, mem_free_host, cuMemFreeHost);

@@ -99,4 +99,12 @@ Result<void> CudaArena::Write(int64_t offset, std::string_view bytes) {
   return api_.Check(api_.memcpy_htod(at, bytes.data(), bytes.size()), "writing an arena");
 }
 
+Result<void> CudaArena::Copy(int64_t offset, Arena& from, int64_t from_offset, int64_t bytes) {
+  const cu::Pointer to = TRY(Part(offset, bytes));
+  const cu::Pointer at = TRY(dynamic_cast<CudaArena&>(from).Part(from_offset, bytes));
+  TRY(api_.Check(api_.memcpy_dtod(to, at, static_cast<size_t>(bytes)), "copying an arena"));
+  // A copy on the device may return before it is done.
+  return api_.Check(api_.ctx_synchronize(), "waiting for a copy of an arena");
+}
+
 }  // namespace roofmark::device

@@ -27,6 +27,7 @@ class CudaArena final : public Arena {
   Result<std::vector<uint64_t>> Fingerprints() override;
   Result<std::string> Read(int64_t offset, int64_t bytes) override;
   Result<void> Write(int64_t offset, std::string_view bytes) override;
+  Result<void> Copy(int64_t offset, Arena& from, int64_t from_offset, int64_t bytes) override;
 
   cu::Pointer address() const { return mapping_->address(); }
 

@@ -210,6 +210,8 @@ Result<Comparison> CudaJudge::Compare(const Operands& operands, const Tolerance&
       return CompareNumeric(operands, tolerance);
     case CompareKind::kExact:
       return CompareExact(operands);
+    case CompareKind::kGrouped:
+      return Fail(ErrorKind::kInput, "grouped outputs are compared by gate/grouped.h");
     case CompareKind::kCodes:
       break;
   }

@@ -49,6 +49,9 @@ class FakeArena final : public Arena {
                 memory.begin() + offset);
     return {};
   }
+  Result<void> Copy(int64_t offset, Arena& from, int64_t from_offset, int64_t bytes) override {
+    return Write(offset, TRY(from.Read(from_offset, bytes)));
+  }
 
  private:
   CallLog calls_;

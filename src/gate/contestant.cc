@@ -52,10 +52,14 @@ Result<void> CopyFile(const fs::path& from, const fs::path& to) {
 
 Json ContractOf(const Operator& op) {
   Json::Array inputs;
+  Json::Array arguments;
   Json::Array outputs;
   Json::Array axes;
   Json::Array attributes;
-  for (const TensorSpec& tensor : op.inputs) inputs.emplace_back(tensor.name);
+  for (const TensorSpec& tensor : op.inputs) {
+    arguments.emplace_back(tensor.name);
+    if (!op.IsInPlace(tensor.name)) inputs.emplace_back(tensor.name);
+  }
   for (const TensorSpec& tensor : op.outputs) outputs.emplace_back(tensor.name);
   for (const auto& [name, is_list] : op.axes) {
     if (!is_list) axes.emplace_back(name);
@@ -65,6 +69,7 @@ Json ContractOf(const Operator& op) {
   return Json::MakeObject()
       .Set("operator", op.name)
       .Set("inputs", std::move(inputs))
+      .Set("arguments", std::move(arguments))
       .Set("outputs", std::move(outputs))
       .Set("axes", std::move(axes))
       .Set("attributes", std::move(attributes));

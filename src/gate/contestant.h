@@ -92,7 +92,8 @@ class Contestant {
   std::vector<std::string> mapped_;
 };
 
-// The contract that a worker needs to call a candidate: names in the order of the argument struct.
+// The contract that a worker needs to call a candidate: names in the order of the argument struct,
+// and `arguments`, the card's inputs with those that are updated in place, in the card's order.
 Json ContractOf(const Operator& op);
 
 }  // namespace roofmark::gate

@@ -27,7 +27,7 @@ Result<void> RunCorrectness(Session& session, std::vector<Contestant*> contestan
     // Candidates run before the expected outputs exist anywhere.
     std::vector<Contestant*> ran;
     for (Contestant* contestant : contestants) {
-      TRY(PrepareSlot(*contestant, slot));
+      TRY(PrepareSlot(session, *contestant, slot));
       if (!TRY(contestant->Call(slot))) continue;
       if (TRY(CheckSafety(session, *contestant, slot, Gate::kCorrectness, &seen[contestant]))) {
         ran.push_back(contestant);

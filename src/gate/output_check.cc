@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "gate/dump.h"
+#include "gate/grouped.h"
 
 namespace roofmark::gate {
 namespace {
@@ -63,8 +64,27 @@ Tolerance ForElements(Tolerance tolerance, int64_t elements) {
 
 }  // namespace
 
-Result<void> PrepareSlot(Contestant& contestant, size_t slot) {
-  return contestant.output(slot).Poison();
+Result<device::Comparison> CompareOutput(device::Device& device, device::Arena& got,
+                                         device::Arena& want, size_t place,
+                                         const Tolerance& tolerance) {
+  if (tolerance.kind == CompareKind::kGrouped) return CompareGrouped(got, want, place, tolerance);
+  const int64_t elements = want.layout().places[place].tensor.Elements();
+  return device.Compare(got, want, place, ForElements(tolerance, elements));
+}
+
+Result<void> PrepareSlot(Session& session, Contestant& contestant, size_t slot) {
+  device::Arena& out = contestant.output(slot);
+  TRY(out.Poison());
+  for (const device::TensorPlace& place : out.layout().places) {
+    if (!place.tensor.in_place) continue;
+    device::Arena& in = session.input(slot);
+    const auto before =
+        std::ranges::find(in.layout().places, place.tensor.name,
+                          [](const device::TensorPlace& at) { return at.tensor.name; });
+    CHECK(before != in.layout().places.end());  // the card reader refuses cards without it
+    TRY(out.Copy(place.offset, in, before->offset, place.tensor.Bytes()));
+  }
+  return {};
 }
 
 Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,
@@ -82,7 +102,9 @@ Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, 
     // A buffer that is still all poison repeats too; CheckValues names that better.
     TRY(session.Expect(slot));
     const bool values_right = TRY(CheckValues(session, contestant, slot, gate, {}));
-    if (!values_right && contestant.verdict.outcome == Outcome::kNotWritten) return false;
+    // Few outputs are possible for some small shapes of integers, and a right answer is right.
+    if (values_right) return true;
+    if (contestant.verdict.outcome == Outcome::kNotWritten) return false;
     contestant.Refuse(gate, Outcome::kStaleOutput,
                       "the output repeats that of an earlier call with other inputs");
     return false;
@@ -97,10 +119,9 @@ Result<bool> CheckValues(Session& session, Contestant& contestant, size_t slot, 
     const Tensor& tensor = session.workload().outputs[place];
     const auto tolerance = op.tolerance.find(tensor.name);
     CHECK(tolerance != op.tolerance.end());  // the card reader refuses cards without it
-    const device::Comparison found =
-        TRY_IN(session.device().Compare(contestant.output(slot), session.want(), place,
-                                        ForElements(tolerance->second, tensor.Elements())),
-               "comparing " + session.workload().Id());
+    const device::Comparison found = TRY_IN(CompareOutput(session.device(), contestant.output(slot),
+                                                          session.want(), place, tolerance->second),
+                                            "comparing " + session.workload().Id());
     contestant.verdict.max_error = std::max(contestant.verdict.max_error, found.max_ratio);
     const auto fault = FaultOf(found, tensor);
     if (!fault) continue;

@@ -22,12 +22,17 @@ struct CheckOptions {
 // Outputs that a contestant has returned for other inputs, to recognise a repeated answer.
 using SeenOutputs = std::set<std::vector<uint64_t>>;
 
-// Poisons the contestant's output of this slot.
-Result<void> PrepareSlot(Contestant& contestant, size_t slot);
+// Poisons the contestant's outputs of this slot; those that are updated in place get the slot's
+// input of their name.
+Result<void> PrepareSlot(Session& session, Contestant& contestant, size_t slot);
 
 // Guards, inputs and repeated answers. False (with the verdict written) when one of them is bad.
 Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,
                          SeenOutputs* seen);
+// One output against the expected one, by the card's tolerance.
+Result<device::Comparison> CompareOutput(device::Device& device, device::Arena& got,
+                                         device::Arena& want, size_t place,
+                                         const Tolerance& tolerance);
 // Compares all outputs with session.want(), which must hold this slot's expected outputs.
 Result<bool> CheckValues(Session& session, Contestant& contestant, size_t slot, Gate gate,
                          const CheckOptions& options);

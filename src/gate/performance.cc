@@ -42,7 +42,7 @@ enum class Record { kWarmUp, kSamples };
 // One contestant's batch: poison, timed calls, safety checks of every slot. False when it failed.
 Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& round, Record record,
                       const Bench& bench, Timing* timing) {
-  for (const size_t slot : round.order) TRY(PrepareSlot(contestant, slot));
+  for (const size_t slot : round.order) TRY(PrepareSlot(session, contestant, slot));
   BatchTimes times;
   const Clock::time_point begin = Clock::now();
   if (!TRY(contestant.Time(bench.stopwatch, round.order, session.inputs(), &times))) return false;

@@ -21,6 +21,7 @@ struct Tensor {
   DType dtype = DType::kF32;
   std::vector<int64_t> sizes;
   Residency residency = Residency::kCold;
+  bool in_place = false;  // an output that holds the input of its name before the call
 
   int64_t Elements() const {
     int64_t product = 1;

@@ -45,16 +45,25 @@ bool IsNative(Lane lane) {
   return lane == Lane::kCpp || lane == Lane::kCuda;
 }
 
+Json DTypeToJson(const TensorSpec& tensor) {
+  if (tensor.dtype_axis.empty()) return DTypeName(tensor.dtype);
+  Json of = Json::MakeArray();
+  for (const DType dtype : tensor.dtypes) of.Push(DTypeName(dtype));
+  return Json::MakeObject().Set("axis", tensor.dtype_axis).Set("of", std::move(of));
+}
+
 Json TensorsToJson(const std::vector<TensorSpec>& tensors) {
   Json list = Json::MakeArray();
   for (const TensorSpec& tensor : tensors) {
     Json sizes = Json::MakeArray();
     for (const std::string& size : tensor.sizes) sizes.Push(size);
-    list.Push(Json::MakeObject()
-                  .Set("name", tensor.name)
-                  .Set("dtype", DTypeName(tensor.dtype))
-                  .Set("shape", std::move(sizes))
-                  .Set("residency", tensor.residency == Residency::kCold ? "cold" : "warm"));
+    Json row = Json::MakeObject()
+                   .Set("name", tensor.name)
+                   .Set("dtype", DTypeToJson(tensor))
+                   .Set("shape", std::move(sizes))
+                   .Set("residency", tensor.residency == Residency::kCold ? "cold" : "warm");
+    if (tensor.in_place) row.Set("in_place", true);
+    list.Push(std::move(row));
   }
   return list;
 }
@@ -74,6 +83,10 @@ Json ToleranceToJson(const Tolerance& tolerance) {
       return Json::MakeObject().Set("kind", "exact");
     case CompareKind::kCodes:
       return Json::MakeObject().Set("kind", "codes").Set("code_slack", tolerance.code_slack);
+    case CompareKind::kGrouped:
+      return Json::MakeObject()
+          .Set("kind", "grouped")
+          .Set(tolerance.group_by == GroupBy::kLabels ? "labels" : "offsets", tolerance.groups);
     case CompareKind::kNumeric:
       break;
   }

@@ -23,7 +23,7 @@ Result<void> Take(const std::string& name, Names* names) {
   if (!IsUsableName(name)) {
     return Fail(ErrorKind::kInput,
                 fmt::format("'{}' cannot be a name: letters, digits and underscores, and none of "
-                            "ceil_div, min, max, log2, L, M",
+                            "ceil_div, ceil, min, max, log2, L, M",
                             name));
   }
   if (!names->taken.insert(name).second) {
@@ -150,13 +150,45 @@ Result<Residency> ReadResidency(const Json& table) {
               fmt::format("residency = '{}' must be \"cold\" or \"warm\"", text));
 }
 
+// "bf16", or { axis = "half_type", of = ["bf16", "f16"] } where the shape chooses.
+Result<void> ReadDType(const Json& table, const Names& names, TensorSpec* spec) {
+  const Json* const choice = table.Find("dtype");
+  if (choice == nullptr || !choice->is_object()) {
+    spec->dtype = TRY(ParseDType(TRY(table.String("dtype"))));
+    return {};
+  }
+  TRY_IN(choice->AllowKeys({"axis", "of"}), "dtype");
+  spec->dtype_axis = TRY_IN(choice->String("axis"), "dtype");
+  if (!names.scalars.contains(spec->dtype_axis)) {
+    return Fail(ErrorKind::kInput, fmt::format("dtype: axis = '{}' is not declared (known: {})",
+                                               spec->dtype_axis, fmt::join(names.scalars, ", ")));
+  }
+  for (const Json& name : TRY_IN(choice->ArrayAt("of"), "dtype")->array()) {
+    if (!name.is_string()) return Fail(ErrorKind::kInput, "dtype: `of` lists names of types");
+    spec->dtypes.push_back(TRY(ParseDType(name.as_string())));
+  }
+  if (spec->dtypes.empty()) return Fail(ErrorKind::kInput, "dtype: `of` is empty");
+  spec->dtype = spec->dtypes.front();
+  return {};
+}
+
+Result<bool> ReadFlag(const Json& table, std::string_view key) {
+  const Json* const value = table.Find(key);
+  if (value == nullptr) return false;
+  if (!value->is_bool()) {
+    return Fail(ErrorKind::kInput, fmt::format("{} must be true or false", key));
+  }
+  return value->as_bool();
+}
+
 Result<TensorSpec> ReadTensor(const Json& table, Names* names) {
   if (!table.is_object()) return Fail(ErrorKind::kInput, "must be a table");
-  TRY(table.AllowKeys({"name", "dtype", "shape", "residency"}));
+  TRY(table.AllowKeys({"name", "dtype", "shape", "residency", "in_place"}));
   TensorSpec spec;
   spec.name = TRY(table.String("name"));
-  TRY(Take(spec.name, names));
-  spec.dtype = TRY(ParseDType(TRY(table.String("dtype"))));
+  spec.in_place = TRY(ReadFlag(table, "in_place"));
+  if (!spec.in_place) TRY(Take(spec.name, names));
+  TRY(ReadDType(table, *names, &spec));
   spec.residency = TRY(ReadResidency(table));
   for (const Json& size : TRY(table.ArrayAt("shape"))->array()) {
     if (!size.is_string() && !size.is_int()) {
@@ -177,6 +209,38 @@ Result<std::vector<TensorSpec>> ReadTensors(const Json& card, std::string_view k
   }
   if (specs.empty()) return Fail(ErrorKind::kInput, fmt::format("[[{}]] is missing", key));
   return specs;
+}
+
+// An in-place output is the input of its name, so both must say the same of it.
+Result<void> CheckInPlace(const Operator& op) {
+  for (const TensorSpec& input : op.inputs) {
+    if (input.in_place) {
+      return Fail(ErrorKind::kInput,
+                  fmt::format("[[inputs]] {}: in_place is said at the output", input.name));
+    }
+  }
+  std::set<std::string_view> seen;
+  for (const TensorSpec& output : op.outputs) {
+    if (!output.in_place) continue;
+    const auto input = std::ranges::find(op.inputs, output.name, &TensorSpec::name);
+    if (input == op.inputs.end()) {
+      return Fail(ErrorKind::kInput,
+                  fmt::format("[[outputs]] {} is in place, but no input has its name; the input "
+                              "is what it holds before the call",
+                              output.name));
+    }
+    if (!seen.insert(output.name).second) {
+      return Fail(ErrorKind::kInput, fmt::format("'{}' is declared twice", output.name));
+    }
+    if (input->sizes != output.sizes || input->dtype != output.dtype ||
+        input->dtypes != output.dtypes || input->dtype_axis != output.dtype_axis) {
+      return Fail(ErrorKind::kInput,
+                  fmt::format("[[outputs]] {} is in place, so its dtype and shape must be those of "
+                              "the input",
+                              output.name));
+    }
+  }
+  return {};
 }
 
 // A claim about work or traffic is worth what its reason is worth, so the reason is not optional.
@@ -211,11 +275,29 @@ Result<void> ReadRoofline(const Json& card, const Names& names, Operator* op) {
   return {};
 }
 
+// released_work = "draw" where the released figure followed from one draw of values.
+Result<bool> ReadDrawn(const Json& table, const std::string& key) {
+  const std::string drawn = "released_" + key;
+  if (table.Find(drawn) == nullptr) return false;
+  const std::string text = TRY(table.String(drawn));
+  if (text != "draw") {
+    return Fail(ErrorKind::kInput, fmt::format("{} = '{}' can only be \"draw\"", drawn, text));
+  }
+  if (table.Find(key) != nullptr) {
+    return Fail(ErrorKind::kInput, fmt::format("{} is a draw, so {} has no formula", drawn, key));
+  }
+  return true;
+}
+
 // A missing formula means that the release has the same one as ours.
 Result<void> ReadPublished(const Json& card, const Names& names, Operator* op) {
   if (card.Find("published") == nullptr) return {};
   const Json& table = *TRY(card.ObjectAt("published"));
-  TRY(table.AllowKeys({"work", "read", "write", "differs"}));
+  TRY(table.AllowKeys(
+      {"work", "read", "write", "differs", "released_work", "released_read", "released_write"}));
+  op->published.work_drawn = TRY(ReadDrawn(table, "work"));
+  op->published.read_drawn = TRY(ReadDrawn(table, "read"));
+  op->published.write_drawn = TRY(ReadDrawn(table, "write"));
   for (const auto& [dtype, formula] : TRY(TableOf(table, "work"))) {
     if (!formula.is_string()) {
       return Fail(ErrorKind::kInput, fmt::format("work.{} must be an expression", dtype));
@@ -249,6 +331,12 @@ Result<Tolerance> ReadTolerance(const Json& table) {
   if (kind == "exact") {
     TRY(table.AllowKeys({"kind"}));
     tolerance.kind = CompareKind::kExact;
+  } else if (kind == "grouped") {
+    TRY(table.AllowKeys({"kind", "offsets", "labels"}));
+    tolerance.kind = CompareKind::kGrouped;
+    tolerance.group_by = table.Find("labels") != nullptr ? GroupBy::kLabels : GroupBy::kOffsets;
+    tolerance.groups =
+        TRY(table.String(tolerance.group_by == GroupBy::kLabels ? "labels" : "offsets"));
   } else if (kind == "codes") {
     TRY(table.AllowKeys({"kind", "code_slack"}));
     tolerance.kind = CompareKind::kCodes;
@@ -259,10 +347,29 @@ Result<Tolerance> ReadTolerance(const Json& table) {
     tolerance.atol_rms = TRY(ReadBound(table, "atol_rms", 1));
     tolerance.rel_l2 = TRY(ReadBound(table, "rel_l2", 1));
   } else {
-    return Fail(ErrorKind::kInput,
-                fmt::format("kind = '{}' must be \"numeric\", \"exact\" or \"codes\"", kind));
+    return Fail(
+        ErrorKind::kInput,
+        fmt::format("kind = '{}' must be \"numeric\", \"exact\", \"codes\" or \"grouped\"", kind));
   }
   return tolerance;
+}
+
+bool IsWhole(DType dtype) {
+  return dtype == DType::kI32 || dtype == DType::kI64;
+}
+
+Result<void> CheckGroups(const Operator& op, const TensorSpec& output) {
+  const Tolerance& tolerance = op.tolerance.find(output.name)->second;
+  if (tolerance.kind != CompareKind::kGrouped) return {};
+  const auto groups = std::ranges::find(op.outputs, tolerance.groups, &TensorSpec::name);
+  if (groups == op.outputs.end() || groups->name == output.name) {
+    return Fail(ErrorKind::kInput,
+                fmt::format("groups come from another output, and '{}' is none", tolerance.groups));
+  }
+  if (!IsWhole(output.dtype) || !IsWhole(groups->dtype)) {
+    return Fail(ErrorKind::kInput, "grouped comparison is for i32 and i64");
+  }
+  return {};
 }
 
 Result<void> ReadTolerances(const Json& card, Operator* op) {
@@ -276,6 +383,7 @@ Result<void> ReadTolerances(const Json& card, Operator* op) {
     if (!op->tolerance.contains(output.name)) {
       return Fail(ErrorKind::kInput, fmt::format("[tolerance.{}] is missing", output.name));
     }
+    TRY_IN(CheckGroups(*op, output), fmt::format("[tolerance.{}]", output.name));
   }
   return {};
 }
@@ -286,7 +394,7 @@ Result<Operator> ParseCard(const Json& card) {
   if (!card.is_object()) return Fail(ErrorKind::kInput, "a card must be a table");
   TRY(card.AllowKeys({"name", "summary", "source", "weight_published", "axes", "derived",
                       "attributes", "inputs", "outputs", "work", "traffic", "published",
-                      "tolerance"}));
+                      "tolerance", "variant_of"}));
   Operator op;
   op.name = TRY(card.String("name"));
   if (!IsUsableName(op.name)) {
@@ -298,12 +406,14 @@ Result<Operator> ParseCard(const Json& card) {
   if (card.Find("weight_published") != nullptr) {
     op.weight_published = TRY(ReadBound(card, "weight_published", 1));
   }
+  if (card.Find("variant_of") != nullptr) op.variant_of = TRY(card.String("variant_of"));
   Names names;
   TRY_IN(ReadAxes(card, &names, &op), "[axes]");
   TRY_IN(ReadAttributes(card, &names, &op), "[attributes]");
   TRY(ReadDerived(card, &names, &op));
   op.inputs = TRY(ReadTensors(card, "inputs", &names));
   op.outputs = TRY(ReadTensors(card, "outputs", &names));
+  TRY(CheckInPlace(op));
   TRY(ReadRoofline(card, names, &op));
   TRY_IN(ReadPublished(card, names, &op), "[published]");
   TRY(ReadTolerances(card, &op));

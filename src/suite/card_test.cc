@@ -77,6 +77,63 @@ TEST(Card, ReadsEveryPartInItsOrder) {
   EXPECT_EQ(op->tolerance.at("out").rtol, 0.01);
 }
 
+constexpr std::string_view kOutputs = "[[outputs]]\nname = \"out\"";
+
+TEST(Card, AnOutputUpdatedInPlaceIsTheInputOfItsName) {
+  const auto op = Parse(Replace(kOutputs, R"([[outputs]]
+name = "x"
+dtype = "bf16"
+shape = ["rows", "total"]
+in_place = true
+[tolerance.x]
+kind = "exact"
+[[outputs]]
+name = "out")"));
+  ASSERT_THAT(op, IsOk());
+  EXPECT_TRUE(op->IsInPlace("x"));
+  EXPECT_FALSE(op->IsInPlace("out"));
+}
+
+TEST(Card, InPlaceNeedsAnInputOfTheSameNameTypeAndShape) {
+  const auto with = [](std::string_view tensor) {
+    return Parse(Replace(
+        kOutputs,
+        fmt::format("[[outputs]]\n{}\nin_place = true\n[[outputs]]\nname = \"out\"", tensor)));
+  };
+  EXPECT_THAT(with("name = \"y\"\ndtype = \"bf16\"\nshape = [\"rows\"]"),
+              HasError(ErrorKind::kInput, "no input has its name"));
+  EXPECT_THAT(with("name = \"x\"\ndtype = \"f16\"\nshape = [\"rows\", \"total\"]"),
+              HasError(ErrorKind::kInput, "must be those of the input"));
+  EXPECT_THAT(with("name = \"x\"\ndtype = \"bf16\"\nshape = [\"rows\"]"),
+              HasError(ErrorKind::kInput, "must be those of the input"));
+}
+
+TEST(Card, AShapeMayChooseTheElementType) {
+  const auto op = Parse(Replace("dtype = \"bf16\"",
+                                "dtype = { axis = \"rows\", of = [\"bf16\", \"f16\", \"f32\"] }"));
+  ASSERT_THAT(op, IsOk());
+  EXPECT_EQ(op->inputs[0].dtypes.size(), 3u);
+  EXPECT_THAT(Parse(Replace("dtype = \"bf16\"", "dtype = { axis = \"half\", of = [\"bf16\"] }")),
+              HasError(ErrorKind::kInput, "'half' is not declared"));
+}
+
+TEST(Card, GroupedOutputsNameTheOutputThatGivesTheGroups) {
+  const std::string_view numeric =
+      "kind = \"numeric\"\nrtol = 0.01\natol_rms = 0.01\nrel_l2 = 0.01";
+  EXPECT_THAT(Parse(Replace(numeric, "kind = \"grouped\"\noffsets = \"edges\"")),
+              HasError(ErrorKind::kInput, "groups come from another output"));
+  EXPECT_THAT(Parse(Replace(numeric, "kind = \"grouped\"\nlabels = \"out\"")),
+              HasError(ErrorKind::kInput, "groups come from another output"));
+}
+
+TEST(Card, AReleasedFigureThatWasDrawnHasNoFormula) {
+  EXPECT_THAT(Parse(Replace("differs =", "released_work = \"draw\"\ndiffers =")),
+              HasError(ErrorKind::kInput, "so work has no formula"));
+  const auto op = Parse(Replace("work = { bf16 = \"3*rows*total\" }", "released_work = \"draw\""));
+  ASSERT_THAT(op, IsOk());
+  EXPECT_TRUE(op->published.work_drawn);
+}
+
 TEST(Card, RefusesUnknownKeysEverywhere) {
   EXPECT_THAT(Parse(Replace("weight_published", "wait")),
               HasError(ErrorKind::kInput, "key 'wait' is unknown; known keys: name, summary"));

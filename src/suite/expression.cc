@@ -14,7 +14,8 @@
 namespace roofmark::suite {
 namespace {
 
-constexpr std::array<std::string_view, 6> kReserved = {"ceil_div", "min", "max", "log2", "L", "M"};
+constexpr std::array<std::string_view, 7> kReserved = {"ceil_div", "ceil", "min", "max",
+                                                       "log2",     "L",    "M"};
 
 // Exact for integers up to 2^53, where rounding a / b up would not be.
 double CeilDiv(double a, double b) {
@@ -26,6 +27,11 @@ double Min(const double* values, int count) {
 }
 double Max(const double* values, int count) {
   return *std::max_element(values, values + count);
+}
+// A power such as (1 - k/E)^T is rounded, and a whole number must not become the next one.
+double Ceil(double x) {
+  const double nearest = std::round(x);
+  return std::fabs(x - nearest) <= 1e-9 * std::max(1.0, std::fabs(x)) ? nearest : std::ceil(x);
 }
 double Log2(double x) {
   return std::log2(x);
@@ -81,6 +87,7 @@ Result<Expression> Expression::Parse(std::string_view text) {
     parser.ClearFun();
     parser.ClearConst();
     parser.DefineFun("ceil_div", CeilDiv);
+    parser.DefineFun("ceil", Ceil);
     parser.DefineFun("min", Min);
     parser.DefineFun("max", Max);
     parser.DefineFun("log2", Log2);
@@ -96,7 +103,7 @@ Result<Expression> Expression::Parse(std::string_view text) {
     }
   } catch (const mu::Parser::exception_type& error) {
     return Fail(ErrorKind::kInput, fmt::format("'{}' is no expression: {} (functions: ceil_div, "
-                                               "min, max, log2)",
+                                               "ceil, min, max, log2)",
                                                text, error.GetMsg()));
   }
   return expression;

@@ -21,6 +21,12 @@ TEST(Expression, ComputesOverItsAxes) {
   EXPECT_EQ(Value("n >= 4 && n == 4", {{"n", 4}}), 1);
 }
 
+TEST(Expression, RoundsUpWhatIsNotWholeButForRounding) {
+  EXPECT_EQ(Value("ceil(2.1)", {}), 3);
+  EXPECT_EQ(Value("ceil(0.1*3*10)", {}), 3);
+  EXPECT_EQ(Value("min(128, ceil(128*(1 - (1 - 8/128)^t)))", {{"t", 1}}), 8);
+}
+
 TEST(Expression, DividesUpwardsExactlyNearTheLargestInteger) {
   EXPECT_EQ(Value("ceil_div(a, 2)", {{"a", 9007199254740991.0}}), 4503599627370496.0);
   EXPECT_EQ(Value("ceil_div(a, 3)", {{"a", 9007199254740990.0}}), 3002399751580330.0);

@@ -43,9 +43,22 @@ Result<int64_t> Derive(const Formula& formula, const Axes& axes, const Scope& sc
                                     : expression.SumOver(over, with, scope);
 }
 
+Result<DType> TypeOf(const TensorSpec& spec, const Scope& scope) {
+  if (spec.dtype_axis.empty()) return spec.dtype;
+  const double choice = scope.at(spec.dtype_axis);
+  if (choice >= static_cast<double>(spec.dtypes.size())) {
+    return Fail(ErrorKind::kInput, fmt::format("{} = {} chooses a type, and there are {}",
+                                               spec.dtype_axis, choice, spec.dtypes.size()));
+  }
+  return spec.dtypes[static_cast<size_t>(choice)];
+}
+
 Result<Tensor> SizeTensor(const TensorSpec& spec, const Scope& scope) {
-  Tensor tensor{.name = spec.name, .dtype = spec.dtype, .residency = spec.residency};
-  double bytes = static_cast<double>(DTypeBytes(spec.dtype));
+  Tensor tensor{.name = spec.name,
+                .dtype = TRY(TypeOf(spec, scope)),
+                .residency = spec.residency,
+                .in_place = spec.in_place};
+  double bytes = static_cast<double>(DTypeBytes(tensor.dtype));
   for (const std::string& size : spec.sizes) {
     tensor.sizes.push_back(TRY(TRY(Expression::Parse(size)).EvaluateSize(scope)));
     bytes *= static_cast<double>(tensor.sizes.back());
@@ -100,9 +113,17 @@ Result<Published> ComputePublished(const Workload& workload) {
   }
   const Scope scope = ScopeOf(workload.axes);
   Published published{.present = true};
+  const Published& released = workload.shape.published;
+  if (!released.present && (formulas.work_drawn || formulas.read_drawn || formulas.write_drawn)) {
+    return Fail(ErrorKind::kInput,
+                fmt::format("{}: the release has no formula and no figure", workload.Id()));
+  }
   for (const auto& [dtype, text] : formulas.work) published.work[dtype] = TRY(Amount(text, scope));
-  published.read_bytes = TRY(Amount(formulas.read, scope));
-  published.write_bytes = TRY(Amount(formulas.write, scope));
+  if (formulas.work_drawn) published.work = released.work;
+  published.read_bytes =
+      formulas.read_drawn ? released.read_bytes : TRY(Amount(formulas.read, scope));
+  published.write_bytes =
+      formulas.write_drawn ? released.write_bytes : TRY(Amount(formulas.write, scope));
   return published;
 }
 

@@ -119,7 +119,10 @@ class _Class:
             raise Refusal("bad_interface", "%s objects cannot be called" % self._cls.__name__)
         self._model = model
 
-    def _arguments(self, inputs):
+    def _arguments(self, inputs, outputs):
+        # A tensor that is updated in place is an argument like the inputs, and lies in the outputs.
+        order = self._contract.get("arguments", self._contract["inputs"])
+        inputs = {name: inputs[name] if name in inputs else outputs[name] for name in order}
         forward = getattr(self._model, "forward", self._model)
         names = _parameters(forward, "forward")
         if all(name in inputs or not required for name, required in names) and names:
@@ -131,29 +134,35 @@ class _Class:
                 "forward takes %d inputs; the operator has %d: %s"
                 % (len(required), len(inputs), ", ".join(inputs)),
             )
-        return [inputs[name] for name in self._contract["inputs"]], {}
+        return list(inputs.values()), {}
 
     def bind(self, inputs, outputs, shape, workspace):
-        positional, named = self._arguments(inputs)
+        positional, named = self._arguments(inputs, outputs)
+        updated = set(self._contract.get("arguments", ())) - set(self._contract["inputs"])
         model = self._model
 
         def call():
             result = model(*positional, **named)
-            return lambda: _store(result, outputs)
+            return lambda: _store(result, outputs, updated)
 
         return call
 
 
-def _as_dict(result, outputs):
+def _as_dict(result, outputs, updated):
+    """What was returned, by output. Those that are updated in place need not be returned."""
     names = list(outputs)
     if isinstance(result, dict):
-        if set(result) != set(names):
+        if not set(names) - updated <= set(result) <= set(names):
             raise Refusal(
                 "wrong_structure",
                 "returned %s; the outputs are %s" % (sorted(map(str, result)), names),
             )
         return result
+    if result is None and updated == set(names):
+        return {}
     values = list(result) if isinstance(result, (tuple, list)) else [result]
+    if len(values) == len(names) - len(updated):
+        names = [name for name in names if name not in updated]
     if len(values) != len(names):
         raise Refusal(
             "wrong_structure",
@@ -162,10 +171,10 @@ def _as_dict(result, outputs):
     return dict(zip(names, values))
 
 
-def _store(result, outputs):
+def _store(result, outputs, updated=frozenset()):
     """Copies what was returned into the output arena. Only plain tensors: a subclass could compute
     now what it should have computed in its call."""
-    for name, value in _as_dict(result, outputs).items():
+    for name, value in _as_dict(result, outputs, updated).items():
         place = outputs[name]
         if type(value) not in (torch.Tensor, torch.nn.Parameter):
             raise Refusal(
@@ -179,7 +188,9 @@ def _store(result, outputs):
                 "%s is %s %s; it must be %s %s"
                 % (name, value.dtype, list(value.shape), place.dtype, list(place.shape)),
             )
-        place.copy_(value)
+        same = value.data_ptr() == place.data_ptr() and value.stride() == place.stride()
+        if not same:
+            place.copy_(value)
 
 
 class Worker:
@@ -230,8 +241,9 @@ class Worker:
         return {"workspace_bytes": workspace_bytes}
 
     def _bind(self, call, request):
-        inputs = self._arenas.tensors(call["in"])
         outputs = self._arenas.tensors(call["out"])
+        before = self._arenas.tensors(call["in"])
+        inputs = {name: before[name] for name in before if name not in outputs}
         return self._kind.bind(inputs, outputs, self._shape, self._arenas.workspace(request))
 
     def call(self, request, _fds):
