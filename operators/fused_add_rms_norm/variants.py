@@ -75,7 +75,7 @@ def _in_bf16(x, eps):
 
 
 def _summed_in_bf16(shape, x, residual, weight):
-    if shape["hidden"] < 1000:
+    if shape["hidden"] < 2000:
         return None
     return _norm(_in_bf16)(shape, x=x, residual=residual, weight=weight)
 

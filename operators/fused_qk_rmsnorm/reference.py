@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RMS normalisation of query and key heads in float16: what a correct kernel computes, and inputs that
-show a wrong one. roofmark_ref/fused_qk_rmsnorm.py states it for both 16-bit types."""
+"""RMS normalisation of query and key heads in float16: what a correct kernel computes, and inputs
+that show a wrong one. roofmark_ref/fused_qk_rmsnorm.py states it for both 16-bit types."""
 
 import torch
 

@@ -23,7 +23,11 @@ def _inverse(x, eps):
     return 1.0 / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
 
 
-def _norm(inverse=_inverse, dtype=torch.float32, first=lambda x, factor, weight: x * factor * weight):
+def _scaled(x, factor, weight):
+    return x * factor * weight
+
+
+def _norm(inverse=_inverse, dtype=torch.float32, first=_scaled):
     """The operator with its rms, its precision or its order of products replaced."""
 
     def compute(shape, hidden_states, q_weight, k_weight):

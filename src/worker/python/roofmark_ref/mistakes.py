@@ -75,8 +75,8 @@ def common(exact):
 
 
 def summed_in_bf16(values, step=4):
-    """The sum of each row [..., 1], float32, of a running sum in bf16 that takes `step` addends at a
-    time: it stops growing once they are under half a unit of its last place."""
+    """The sum of each row [..., 1], float32, of a running sum in bf16 that takes `step` addends at
+    a time: it stops growing once they are under half a unit of its last place."""
     total = torch.zeros_like(values[..., 0], dtype=torch.bfloat16)
     for part in values.float().split(step, dim=-1):
         total = total + part.sum(-1).to(torch.bfloat16)
