@@ -90,8 +90,8 @@ def _attention(
 HONEST = {name: _attention(route) for name, route in routes.HONEST.items()}
 
 
-def _many_keys(shape):
-    return min(shape["kv_lens"]) >= 32
+def _many_keys_and_heads(shape):
+    return min(shape["kv_lens"]) >= 32 and shape["seqs"] * shape["query_heads"] >= 8
 
 
 def _ragged(shape):
@@ -184,7 +184,7 @@ WRONG = {
     "no running maximum": (_attention(routes.no_maximum), ("offset",)),
     "scores in bf16": (_attention(routes.scores_in_bf16), ("offset",)),
     "probabilities in fp8": (
-        _attention(routes.probabilities_in_fp8, applies=_many_keys),
+        _attention(routes.probabilities_in_fp8, applies=_many_keys_and_heads),
         ("typical",),
     ),
     "output summed in bf16": (_attention(routes.output_in_bf16), ("offset",)),
