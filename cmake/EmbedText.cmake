@@ -2,7 +2,8 @@
 # roofmark_embed_text(MODULE PATTERN...): text files of a module become part of its library, so that
 # the binary needs no data files beside it. Each file src/MODULE/x_y.css is defined as
 # `const std::string_view roofmark::MODULE::kXYCss`; the module declares the ones that it uses in a
-# header of its own. Editing a text file rebuilds it; a new one is found by its pattern.
+# header of its own. All of them together are a table, in the order of their paths below src/MODULE:
+# kEmbeddedPaths[kEmbeddedCount] and kEmbeddedTexts[kEmbeddedCount] (pointers to the texts). Editing a text file rebuilds it; a new one is found by its pattern.
 #
 # The same file is the script that writes the C++ (cmake -P) at build time.
 
@@ -44,6 +45,9 @@ function(roofmark_embed_text module)
   if(NOT files)
     message(FATAL_ERROR "roofmark_embed_text(${module} ${ARGN}): no such file")
   endif()
+  set(declarations "")
+  set(paths "")
+  set(texts "")
   foreach(file IN LISTS files)
     get_filename_component(name ${file} NAME)
     # report_charts.js -> kReportChartsJs
@@ -55,6 +59,10 @@ function(roofmark_embed_text module)
       string(SUBSTRING ${word} 1 -1 rest)
       string(APPEND symbol ${first}${rest})
     endforeach()
+    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR}/${module} ${file})
+    string(APPEND declarations "extern const std::string_view ${symbol};\n")
+    string(APPEND paths "    \"${path}\",\n")
+    string(APPEND texts "    &${symbol},\n")
     set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded/${module}_${name}.cc)
     add_custom_command(
       OUTPUT ${output}
@@ -65,4 +73,22 @@ function(roofmark_embed_text module)
       VERBATIM)
     target_sources(roofmark_${module} PRIVATE ${output})
   endforeach()
+  list(LENGTH files count)
+  set(table ${CMAKE_CURRENT_BINARY_DIR}/embedded/${module}_table.cc)
+  file(CONFIGURE OUTPUT ${table} CONTENT "// Made by cmake/EmbedText.cmake.
+#include <cstddef>
+#include <string_view>
+namespace roofmark::${module} {
+${declarations}
+extern const size_t kEmbeddedCount;
+extern const std::string_view kEmbeddedPaths[];
+extern const std::string_view* const kEmbeddedTexts[];
+const size_t kEmbeddedCount = ${count};
+const std::string_view kEmbeddedPaths[] = {
+${paths}};
+const std::string_view* const kEmbeddedTexts[] = {
+${texts}};
+}  // namespace roofmark::${module}
+")
+  target_sources(roofmark_${module} PRIVATE ${table})
 endfunction()

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "suite/from_aggregate.h"
+#include "suite/named_suite.h"
 
 namespace roofmark::cli {
 namespace {
@@ -26,6 +27,10 @@ Result<suite::Suite> LoadSelection(const Selection& selection, const std::string
         TRY_IN(ParseTiers(selection.tier.empty() ? default_tier : selection.tier), "--tier");
   }
   if (selection.suite.empty()) return suite::LoadSuite(wanted);
+  const std::string name = selection.suite.string();
+  if (name.ends_with(".toml") || TRY(suite::IsNamedSuite(name))) {
+    return suite::LoadNamedSuite(name, wanted);
+  }
   return suite::LoadWeightedSuite(selection.suite, wanted);
 }
 

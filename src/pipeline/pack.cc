@@ -122,7 +122,7 @@ std::string ShapesText(const Operator& op) {
 // The text of a module of ours that references may import, as their worker has it.
 Result<std::string> ReferenceModule(const std::string& name) {
   std::vector<worker::TreeEntry> tree;
-  worker::AddPythonFiles(&tree);
+  worker::AddPythonFiles(worker::PythonAudience::kReference, &tree);
   for (const worker::TreeEntry& entry : tree) {
     if (entry.target.ends_with("/roofmark_ref/" + name)) return entry.text;
   }

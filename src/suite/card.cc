@@ -311,7 +311,14 @@ Result<void> ReadPublished(const Json& card, const Names& names, Operator* op) {
   if (table.Find("write") != nullptr) op->published.write = TRY(table.String("write"));
   TRY_IN(CheckExpression(op->published.read, names), "read");
   TRY_IN(CheckExpression(op->published.write, names), "write");
-  op->published.differs = TRY(table.String("differs"));
+  // Where the release has our formulas, there is nothing to explain.
+  const PublishedFormulas& released = op->published;
+  const bool alike = released.work.empty() && released.read == op->read_bytes &&
+                     released.write == op->write_bytes && !released.work_drawn &&
+                     !released.read_drawn && !released.write_drawn;
+  if (!alike || table.Find("differs") != nullptr) {
+    op->published.differs = TRY(table.String("differs"));
+  }
   return {};
 }
 

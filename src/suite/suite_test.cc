@@ -75,7 +75,7 @@ TEST(MakeWorkload, RefusesListsOfDifferentLengthsAndNegativeAmounts) {
 TEST(ShippedOperators, ReproduceTheReleasedWorkAndTrafficOfEveryPublishedShape) {
   const auto suite = MakeSuite(*ReadOperators(kOperators), {.tiers = {Tier::kPublished}});
   ASSERT_THAT(suite, IsOk());
-  EXPECT_EQ(suite->workloads.size(), 142u);
+  EXPECT_EQ(suite->workloads.size(), 440u);
   for (const Workload& workload : suite->workloads) {
     const auto ours = ComputePublished(workload);
     ASSERT_THAT(ours, IsOk());

@@ -6,16 +6,9 @@
 namespace roofmark::worker {
 
 // Defined from the files in worker/python at build time.
-extern const std::string_view kRoofmarkMainPy;
-extern const std::string_view kRoofmarkChannelPy;
-extern const std::string_view kRoofmarkArenasPy;
-extern const std::string_view kRoofmarkCpuPy;
-extern const std::string_view kRoofmarkCudaPy;
-extern const std::string_view kRoofmarkCandidatePy;
-extern const std::string_view kRoofmarkReferencePy;
-extern const std::string_view kRoofmarkCrashPy;
-extern const std::string_view kInitPy;
-extern const std::string_view kFp8Py;
+extern const size_t kEmbeddedCount;
+extern const std::string_view kEmbeddedPaths[];
+extern const std::string_view* const kEmbeddedTexts[];
 
 namespace {
 
@@ -23,22 +16,15 @@ constexpr const char* kFolder = "/roofmark";
 
 }  // namespace
 
-void AddPythonFiles(std::vector<TreeEntry>* tree) {
-  const auto add = [&](const char* name, std::string_view text) {
+void AddPythonFiles(PythonAudience audience, std::vector<TreeEntry>* tree) {
+  constexpr std::string_view kHere = "python";
+  for (size_t i = 0; i < kEmbeddedCount; ++i) {
+    const bool of_references = kEmbeddedPaths[i].starts_with("python/roofmark_ref/");
+    if (of_references && audience == PythonAudience::kCandidate) continue;
     tree->push_back({.step = TreeStep::kText,
-                     .target = std::string(kFolder) + "/" + name,
-                     .text = std::string(text)});
-  };
-  add("roofmark_main.py", kRoofmarkMainPy);
-  add("roofmark_channel.py", kRoofmarkChannelPy);
-  add("roofmark_arenas.py", kRoofmarkArenasPy);
-  add("roofmark_cpu.py", kRoofmarkCpuPy);
-  add("roofmark_cuda.py", kRoofmarkCudaPy);
-  add("roofmark_candidate.py", kRoofmarkCandidatePy);
-  add("roofmark_reference.py", kRoofmarkReferencePy);
-  add("roofmark_crash.py", kRoofmarkCrashPy);
-  add("roofmark_ref/__init__.py", kInitPy);
-  add("roofmark_ref/fp8.py", kFp8Py);
+                     .target = kFolder + std::string(kEmbeddedPaths[i].substr(kHere.size())),
+                     .text = std::string(*kEmbeddedTexts[i])});
+  }
 }
 
 std::vector<std::string> PythonCommand(const std::string& interpreter, std::string_view role,

@@ -11,7 +11,9 @@
 
 namespace roofmark::worker {
 
-void AddPythonFiles(std::vector<TreeEntry>* tree);
+// Whose worker: candidates do not see what references are made of.
+enum class PythonAudience { kReference, kCandidate };
+void AddPythonFiles(PythonAudience audience, std::vector<TreeEntry>* tree);
 
 // The command line of a Python worker; `role` is "candidate" or "reference".
 std::vector<std::string> PythonCommand(const std::string& interpreter, std::string_view role,

@@ -241,7 +241,9 @@ Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
   }
   std::ranges::copy(spec.environment, std::back_inserter(sandbox.environment));
   if (!is_native) {
-    AddPythonFiles(&sandbox.tree);
+    AddPythonFiles(spec.kind == WorkerKind::kReference ? PythonAudience::kReference
+                                                       : PythonAudience::kCandidate,
+                   &sandbox.tree);
     sandbox.argv = PythonCommand(python, PythonRole(spec.kind), sandbox.device);
   }
   auto worker =

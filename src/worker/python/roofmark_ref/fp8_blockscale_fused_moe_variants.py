@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fp8 mixture-of-experts layer computed in ways that a checker must accept, and in ways that it
+must refuse, for either fp8 format."""
+
+import functools
+
+import torch
+import torch.nn.functional as F
+
+from roofmark_ref import fp8, moe
+from roofmark_ref.fp8_blockscale_fused_moe import values
+
+# Square in groups, so that transposed scales have a shape to hide in.
+EXTRA_SHAPES = (
+    {
+        "tokens": 3,
+        "hidden": 256,
+        "inter": 256,
+        "experts": 2,
+        "top_k": 1,
+        "group": 128,
+        "skew": 0,
+    },
+)
+_ALL = ("typical", "heavy_tail", "offset")
+_CHUNK = 1 << 24
+_FLOAT64_AT_MOST = 5e11  # operations; many devices have few float64 units
+
+
+def _out(tensor):
+    return {"out": tensor.to(torch.bfloat16)}
+
+
+def _bf16(tensor):
+    return tensor.to(torch.bfloat16).to(tensor.dtype)
+
+
+def _product(x, weight):
+    return x @ weight.t()
+
+
+def _in_halves(x, weight):
+    half = x.shape[1] // 2
+    return x[:, half:] @ weight[:, half:].t() + x[:, :half] @ weight[:, :half].t()
+
+
+def _silu_and_mul(gate, up):
+    return F.silu(gate) * up
+
+
+def _by_tanh(gate, up):
+    half = 0.5 * gate
+    return (half * torch.tanh(half) + half) * up
+
+
+def _requantised(act, group, dtype):
+    """To fp8 and back, with a scale a token and group."""
+    blocks = act.view(len(act), -1, group)
+    scale = blocks.abs().amax(2, keepdim=True).clamp(min=1e-10) / fp8.MAX_VALUE[dtype]
+    return (fp8.decode(fp8.encode(blocks / scale, dtype), dtype) * scale).view(act.shape).to(act)
+
+
+def _layer(
+    hidden_states,
+    w1,
+    w2,
+    topk_weights,
+    topk_ids,
+    a_scale,
+    fc1_scale,
+    fc2_scale,
+    dtype,
+    precision=torch.float32,
+    product=_product,
+    activation=_silu_and_mul,
+    operand=lambda tensor: tensor,
+    stored=lambda tensor: tensor,
+    between=lambda act: act,
+    keep=lambda slots: slots,
+):
+    """The layer, expert by expert, with a hook for each step."""
+    top_k, inter = topk_ids.shape[1], w2.shape[2]
+    weights = topk_weights.reshape(-1, 1).to(precision)
+    out = torch.zeros(hidden_states.shape, dtype=precision, device=hidden_states.device)
+    rows = max(1, _CHUNK // max(2 * inter, hidden_states.shape[1]))
+
+    def read(codes, scales):
+        return operand(values(codes, scales, dtype)).to(precision)
+
+    for expert, slots in moe.pieces(topk_ids, len(w1), rows):
+        slots = keep(slots)
+        if len(slots) == 0:
+            continue
+        tokens = slots // top_k
+        x = read(hidden_states[tokens], a_scale[tokens])
+        both = stored(product(x, read(w1[expert], fc1_scale[expert])))
+        act = between(stored(activation(both[:, :inter], both[:, inter:])))
+        part = product(act, read(w2[expert], fc2_scale[expert]))
+        out.index_add_(0, tokens, stored(part * weights[slots]))
+    return _out(out)
+
+
+def _honest(dtype):
+    def with_(**hooks):
+        return lambda shape, **tensors: _layer(**tensors, dtype=dtype, **hooks)
+
+    def in_float64(shape, **tensors):
+        work = 6.0 * shape["tokens"] * shape["top_k"] * shape["hidden"] * shape["inter"]
+        if work > _FLOAT64_AT_MOST:
+            return None
+        return _layer(**tensors, dtype=dtype, precision=torch.float64)
+
+    def requantised(shape, stored=lambda tensor: tensor, **tensors):
+        again = functools.partial(_requantised, group=shape["group"], dtype=dtype)
+        return _layer(**tensors, dtype=dtype, between=again, stored=stored)
+
+    return {
+        "float64": in_float64,
+        "products in halves": with_(product=_in_halves),
+        "by tanh": with_(activation=_by_tanh),
+        "dequantised to bf16, stored in bf16": with_(operand=_bf16, stored=_bf16),
+        "activation in fp8": requantised,
+        "activation in fp8, stored in bf16": functools.partial(requantised, stored=_bf16),
+    }
+
+
+def _zero_tail(shape, codes):
+    """The last group of hidden, or of inter, left out of the sums."""
+    short = codes.clone()
+    short[..., codes.shape[-1] - shape["group"] :] = 0
+    return short
+
+
+def _roll_if(dim):
+    return lambda shape, t: t.roll(1, dim) if t.shape[dim] > 1 else None
+
+
+def _transposed(shape, scales):
+    if scales.shape[1] != scales.shape[2] or scales.shape[1] == 1:
+        return None
+    return scales.transpose(1, 2).contiguous()
+
+
+def _halves_swapped(shape, tensor):
+    return torch.cat(tensor.chunk(2, dim=1)[::-1], dim=1)
+
+
+def _gate_scales_for_up(shape, scales):
+    return scales[:, : scales.shape[1] // 2].repeat(1, 2, 1)
+
+
+def _ids_one_off(shape, ids):
+    return (ids + 1) % shape["experts"] if shape["experts"] > shape["top_k"] else None
+
+
+def _ids_ignored(shape, ids):
+    counted = torch.arange(shape["top_k"], dtype=ids.dtype, device=ids.device)
+    return counted.expand_as(ids) if shape["experts"] > shape["top_k"] else None
+
+
+def _without_subnormals(shape, codes):
+    return torch.where((codes & 0x78) == 0, torch.zeros_like(codes), codes)
+
+
+def _changed_operands(dtype):
+    """Right layers of wrong operands: name, changes, regimes."""
+    other = "f8_e4m3fn" if dtype == "f8_e4m3fnuz" else "f8_e4m3fnuz"
+    # What each code means in the other format, as a code of this one; where it means nothing, 0.
+    codes = torch.arange(256, dtype=torch.uint8)
+    meant = fp8.encode(torch.nan_to_num(fp8.decode(codes, other)), dtype)
+
+    def as_other(shape, codes):
+        return meant.to(codes.device)[codes.to(torch.int64)]
+
+    ones = lambda shape, t: torch.ones_like(t)  # noqa: E731
+    return {
+        "scales of hidden states ignored": ({"a_scale": ones}, _ALL),
+        "scales of gate and up ignored": ({"fc1_scale": ones}, _ALL),
+        "scales of down ignored": ({"fc2_scale": ones}, _ALL),
+        "scales of gate and up transposed": ({"fc1_scale": _transposed}, _ALL),
+        "scales of down transposed": ({"fc2_scale": _transposed}, _ALL),
+        "scales of hidden states one group off": ({"a_scale": _roll_if(1)}, _ALL),
+        "scales of down one band off": ({"fc2_scale": _roll_if(1)}, _ALL),
+        "scales of gate for up": ({"fc1_scale": _gate_scales_for_up}, _ALL),
+        "scales of the next expert": ({"fc1_scale": _roll_if(0), "fc2_scale": _roll_if(0)}, _ALL),
+        "last group of hidden missing": (
+            {"hidden_states": lambda s, t: _zero_tail(s, t) if s["hidden"] > s["group"] else None},
+            ("typical", "heavy_tail"),
+        ),
+        "last group of inter missing": ({"w2": _zero_tail}, _ALL),
+        "signs ignored": ({"hidden_states": lambda shape, t: t & 0x7F}, ("typical", "heavy_tail")),
+        "hidden states in the other format": ({"hidden_states": as_other}, _ALL),
+        "down in the other format": ({"w2": as_other}, _ALL),
+        "subnormals flushed": (
+            {"hidden_states": _without_subnormals, "w1": _without_subnormals},
+            ("heavy_tail",),
+        ),
+        "hidden states of the previous token": (
+            {"hidden_states": _roll_if(0), "a_scale": _roll_if(0)},
+            ("typical", "heavy_tail"),
+        ),
+        "gate and up swapped": (
+            {"w1": _halves_swapped, "fc1_scale": _halves_swapped},
+            ("typical", "heavy_tail"),
+        ),
+        "router weights all alike": (
+            {"topk_weights": lambda shape, w: torch.full_like(w, 1.0 / w.shape[1])},
+            _ALL,
+        ),
+        "router weights divided by their sum": (
+            {"topk_weights": lambda shape, w: w / w.sum(1, keepdim=True)},
+            _ALL,
+        ),
+        "router weights one choice off": (
+            # One token's weights may be alike by chance.
+            {"topk_weights": lambda s, w: _roll_if(1)(s, w) if s["tokens"] > 1 else None},
+            _ALL,
+        ),
+        "ids one off": ({"topk_ids": _ids_one_off}, _ALL),
+        "ids ignored": ({"topk_ids": _ids_ignored}, _ALL),
+        "down of the next expert": ({"w2": _roll_if(0), "fc2_scale": _roll_if(0)}, _ALL),
+    }
+
+
+def _wrong(dtype):
+    def layer(**tensors):
+        return _layer(**tensors, dtype=dtype)
+
+    def changed(changes):
+        def compute(shape, **tensors):
+            for name, change in changes.items():
+                tensors[name] = change(shape, tensors[name])
+                if tensors[name] is None:
+                    return None
+            return layer(**tensors)
+
+        return compute
+
+    def with_(**hooks):
+        return lambda shape, **tensors: _layer(**tensors, dtype=dtype, **hooks)
+
+    def one_choice(pick):
+        def compute(shape, topk_weights, topk_ids, **tensors):
+            one = pick(topk_weights, topk_ids)
+            kept = {"topk_weights": topk_weights.gather(1, one), "topk_ids": topk_ids.gather(1, one)}
+            return layer(**kept, **tensors) if shape["top_k"] > 1 else None
+
+        return compute
+
+    def last_row_missing(shape, **tensors):
+        out = layer(**tensors)["out"]
+        out[-1] = 0
+        return {"out": out}
+
+    def last_band_missing(shape, **tensors):
+        out = layer(**tensors)["out"]
+        out[:, -16:] = 0
+        return {"out": out}
+
+    def codes_as_numbers(shape, hidden_states, **_):
+        return _out(hidden_states.to(torch.float32))
+
+    programs = {
+        "zeros": (lambda shape, hidden_states, **_: _out(hidden_states * 0), _ALL),
+        "a constant": (lambda shape, hidden_states, **_: _out(hidden_states * 0 + 1), _ALL),
+        "a copy": (
+            lambda shape, hidden_states, a_scale, **_: _out(values(hidden_states, a_scale, dtype)),
+            _ALL,
+        ),
+        "codes as numbers": (codes_as_numbers, _ALL),
+        "no activation": (with_(activation=lambda gate, up: gate * up), ("typical", "heavy_tail")),
+        "up dropped": (with_(activation=lambda gate, up: F.silu(gate)), _ALL),
+        "first choice only": (
+            one_choice(lambda weights, ids: torch.zeros_like(ids[:, :1], dtype=torch.int64)),
+            ("typical", "offset"),
+        ),
+        "last expert wins": (
+            one_choice(lambda weights, ids: ids.argmax(1, keepdim=True)),
+            ("typical", "offset"),
+        ),
+        "last slot of each expert missing": (
+            with_(keep=lambda slots: slots[:-1]),
+            ("typical", "offset"),
+        ),
+        "last row missing": (last_row_missing, _ALL),
+        "last columns missing": (last_band_missing, ("typical", "offset")),
+    }
+    operands = {
+        how: (changed(changes), regimes)
+        for how, (changes, regimes) in _changed_operands(dtype).items()
+    }
+    return {**programs, **operands}
+
+
+def build(dtype):
+    """HONEST and WRONG for one format."""
+    return _honest(dtype), _wrong(dtype)
