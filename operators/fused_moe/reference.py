@@ -34,8 +34,8 @@ def inputs(shape, seed, regime, device):
     sizes.
 
     typical     rows of different size; expert outputs of order one
-    heavy_tail  two loud channels that carry a quarter of each product, one choice that outweighs the
-                others, and more skewed routing
+    heavy_tail  two loud channels that carry a quarter of each product, one choice that outweighs
+                the others, and more skewed routing
     offset      hidden states around a mean and matrices whose rows have one: sums grow along the
                 products, so accumulation in few bits shows; router weights above 1
     """

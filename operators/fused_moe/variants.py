@@ -132,7 +132,9 @@ def _ids_one_off(shape, ids):
 
 def _ids_ignored(shape, ids):
     counted = torch.arange(shape["top_k"], dtype=ids.dtype, device=ids.device)
-    return counted.expand_as(ids) if shape["experts"] > shape["top_k"] else None
+    if shape["experts"] == shape["top_k"] or shape["tokens"] < 3:  # few may agree by chance
+        return None
+    return counted.expand_as(ids)
 
 
 def _halves_swapped(shape, w1):
@@ -262,7 +264,7 @@ WRONG = {
     "over capacity dropped": (_over_capacity_dropped, _ALL),
     "first half of the sums, doubled": (_with(product=_first_half_doubled), ("typical",)),
     "tail of the sums missing": (_with(product=_without_tail), ("typical", "offset")),
-    "summed in bf16": (_summed_in_bf16, ("typical", "offset")),
+    "summed in bf16": (_summed_in_bf16, ("offset",)),
     "last row missing": (_last_row_missing, _ALL),
     "last column missing": (_last_column_missing, _ALL),
 }
