@@ -117,6 +117,6 @@ WRONG = {
     "first half of k": (_gated(_first_half), ("typical", "offset")),
     "tail of k missing": (_gated(_without_tail), ("typical", "offset")),
     "weight transposed": (_gated(_transposed), _ALL),
-    "weight in fp8": (_gated(change=lambda x, w, b, p: (x, _in_fp8(w), b, p)), _ALL),
+    "weight in fp8": (_gated(change=lambda x, w, b, p: (x, _in_fp8(w), b, p)), ("typical",)),
     "summed in bf16": (_gated(_summed_in_bf16), ("offset",)),
 }
