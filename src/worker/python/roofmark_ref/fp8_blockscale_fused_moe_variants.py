@@ -244,8 +244,10 @@ def _wrong(dtype):
     def one_choice(pick):
         def compute(shape, topk_weights, topk_ids, **tensors):
             one = pick(topk_weights, topk_ids)
-            kept = {"topk_weights": topk_weights.gather(1, one), "topk_ids": topk_ids.gather(1, one)}
-            return layer(**kept, **tensors) if shape["top_k"] > 1 else None
+            if shape["top_k"] == 1:
+                return None
+            weights, ids = topk_weights.gather(1, one), topk_ids.gather(1, one)
+            return layer(topk_weights=weights, topk_ids=ids, **tensors)
 
         return compute
 

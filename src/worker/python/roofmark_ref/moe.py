@@ -37,6 +37,24 @@ def draw_ids(tokens, experts, top_k, active, skew, gen, device):
     return ids
 
 
+def draw_for_sorting(shape, seed, regime, device, regimes):
+    """topk_ids of the operators that only count and sort them.
+
+    typical     every expert has a token, where there are enough tokens
+    heavy_tail  half of the experts have none, and the others are popular to very different degree
+    offset      nearly every token goes to the same few experts
+    """
+    if regime not in regimes:
+        raise ValueError("unknown regime %r; have %s" % (regime, ", ".join(regimes)))
+    tokens, experts, top_k = (int(shape[axis]) for axis in ("tokens", "experts", "top_k"))
+    gen = torch.Generator(device=device).manual_seed(seed * 3 + regimes.index(regime))
+    active = min(experts, tokens * top_k)
+    if regime == "heavy_tail":
+        active = max(top_k, active // 2)
+    skew = int(shape["skew"]) / 100.0 + {"typical": 0.0, "heavy_tail": 0.5, "offset": 2.5}[regime]
+    return draw_ids(tokens, experts, top_k, active, skew, gen, device)
+
+
 def draw_weights(tokens, top_k, regime, gen, device):
     """Router weights [tokens, top_k], f32, positive; a token's sum is never 1, so that dividing by
     it shows.

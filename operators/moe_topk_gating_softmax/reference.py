@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Softmax routing: what a correct kernel computes, and inputs that show a wrong one.
+
+The softmax runs in float32 over all experts of a row; the top_k largest probabilities are returned
+in descending order with the ids of their experts, not divided by their sum.
+"""
+
+import torch
+
+_REGIMES = ("typical", "heavy_tail", "offset")
+_APART = 2e-3  # logits of a row differ by at least this much: far more than rounding moves them
+
+
+def inputs(shape, seed, regime, device):
+    """gating_output [tokens, experts], f32, no two values of a row within 2e-3.
+
+    typical     logits of standard deviation 2: the chosen carry most of the sum, not all
+    heavy_tail  logits over some 60 units, so that weights span many orders of magnitude
+    offset      rows around means from -200 to 200: exponentials overflow, or all vanish, unless the
+                maximum is taken off
+
+    The last row's largest logit belongs to the last expert.
+    """
+    if regime not in _REGIMES:
+        raise ValueError("unknown regime %r; have %s" % (regime, ", ".join(_REGIMES)))
+    tokens, experts = int(shape["tokens"]), int(shape["experts"])
+    gen = torch.Generator(device=device).manual_seed(seed * 3 + _REGIMES.index(regime))
+    z = torch.randn((tokens, experts), generator=gen, device=device, dtype=torch.float32)
+    if regime == "heavy_tail":
+        z = z * z.abs() * 2.0
+    z = (2.0 * z).sort(dim=1).values + _APART * torch.arange(experts, device=device)
+    if regime == "offset":
+        mean = torch.rand((tokens, 1), generator=gen, device=device) * 100.0 + 100.0
+        below = torch.rand((tokens, 1), generator=gen, device=device) < 0.5
+        z = z + torch.where(below, -mean, mean)
+    # Where each value goes; its largest is the last of the sorted ones.
+    place = torch.rand((tokens, experts), generator=gen, device=device, dtype=torch.float64)
+    place[-1, -1] = 2.0
+    return {"gating_output": z.gather(1, place.argsort(dim=1).argsort(dim=1))}
+
+
+def reference(shape, gating_output):
+    largest = gating_output.topk(int(shape["top_k"]), dim=1, sorted=True)
+    weights = torch.softmax(gating_output, dim=1).gather(1, largest.indices)
+    return {"topk_weights": weights, "topk_ids": largest.indices.to(torch.int32)}
