@@ -63,3 +63,61 @@ def spread(count, low, high, gen, device):
     """`count` numbers that cover low .. high evenly in their logarithm, shuffled."""
     place = (torch.randperm(count, generator=gen, device=device).float() + 0.5) / count
     return low * (high / low) ** place
+
+
+def draw_tokens(shape, heads, regime, gen, device):
+    """k [total, shape[heads], key_dim] of norm 1 and v [total, value_heads, value_dim] (bf16); beta
+    and the gates' logarithms [total, value_heads] (f32)."""
+    total, value_heads = int(shape["total"]), int(shape["value_heads"])
+    key_heads, key_dim = int(shape[heads]), int(shape["key_dim"])
+
+    def normal(*size):
+        return torch.randn(size, generator=gen, device=device, dtype=torch.float32)
+
+    def chosen(share, *size):
+        return torch.rand(size, generator=gen, device=device) < share
+
+    k, v = normal(total, key_heads, key_dim), normal(total, value_heads, int(shape["value_dim"]))
+    usual = spread(value_heads, 0.003, 1.0, gen, device)
+    if regime == "heavy_tail":
+        channels = torch.randperm(key_dim, generator=gen, device=device)[:2]
+        k[..., channels] *= 2.0
+        v = torch.where(chosen(1.0 / 16, total, value_heads, 1), v * 3.0, v)
+    elif regime == "offset":
+        k, v = k + normal(key_heads, key_dim), v + 1.0
+        usual = usual * 0.02
+    gate = -usual * torch.exp(0.7 * normal(total, value_heads))
+    if regime == "heavy_tail":
+        gate = torch.where(chosen(1.0 / 64, total, value_heads), gate - 150.0, gate)
+    k = k * torch.rsqrt(k.pow(2).sum(-1, keepdim=True))
+    beta = torch.sigmoid(1.5 * normal(total, value_heads))
+    if regime == "offset":
+        beta = beta * 0.025  # what was written long ago is still there: errors of a state add up
+    return k.to(torch.bfloat16), v.to(torch.bfloat16), beta, gate
+
+
+def sum_in_chunks(gate, rows, real):
+    """G [total, heads]: the sum of the gates from the first token of each chunk on."""
+    total = torch.empty_like(gate)
+    total[rows[real]] = gate[rows].cumsum(1)[real]
+    return total
+
+
+def corrections(k, v, beta, g, rows, real, most=1 << 24):
+    """w [total, value_heads, key_dim] and u [total, value_heads, value_dim] (bf16): with L as
+    above, (I + L) w = beta e^G k and (I + L) u = beta v."""
+    group, value_heads = v.shape[1] // k.shape[1], v.shape[1]
+    w = torch.empty((v.shape[0], value_heads, k.shape[2]), dtype=torch.bfloat16, device=k.device)
+    u = torch.empty_like(v)
+    step = max(1, most // (value_heads * rows.shape[1] * (rows.shape[1] + v.shape[2] + w.shape[2])))
+    for part, there in zip(rows.split(step), real.split(step)):
+        keys = k[part].float().repeat_interleave(group, dim=2).transpose(1, 2)
+        total = g[part].transpose(1, 2)
+        strength = (beta[part] * there[..., None]).transpose(1, 2)
+        right = torch.cat(
+            [torch.exp(total)[..., None] * keys, v[part].float().transpose(1, 2)], dim=-1
+        )
+        solved = solve_chunk(keys, strength, decay_between(total), strength[..., None] * right)
+        solved = solved.transpose(1, 2)[there].to(torch.bfloat16)
+        w[part[there]], u[part[there]] = solved[..., : k.shape[2]], solved[..., k.shape[2] :]
+    return w, u
