@@ -73,8 +73,8 @@ def _states(
     applies=lambda shape: True,
 ):
     """The whole operator with parts replaced: `form` computes a chunk, `keep` rounds the state
-    between chunks, `stored` picks what h gets and `value` what v_new gets; `gates` alters g within a
-    chunk [.., t, heads], `change` the inputs and `finish` the outputs."""
+    between chunks, `stored` picks what h gets and `value` what v_new gets; `gates` alters g within
+    a chunk [.., t, heads], `change` the inputs and `finish` the outputs."""
 
     def compute(shape, **given):
         if not applies(shape):
@@ -224,11 +224,21 @@ def _several_chunks(shape):
 
 
 def _hundred_chunks(shape):
-    return min(max(shape["lens"]) // shape["chunk"], 100) == 100
+    return max(shape["lens"]) // shape["chunk"] >= 100
 
 
 def _grouped(shape):
     return 1 < shape["key_heads"] < shape["value_heads"]
+
+
+def _cheap(compute):
+    """Not where narrow heads have a hundred chunks: that is for the mistake that adds up."""
+
+    def limited(shape, **given):
+        narrow = shape["chunks"] >= 100 and shape["key_dim"] < 128
+        return None if narrow else compute(shape, **given)
+
+    return limited
 
 
 def _one_sequence(shape, given):
@@ -351,8 +361,9 @@ WRONG = {
         ),
         _ALL,
     ),
-    "state kept in bf16 over many chunks": (
-        _states(form=_rounded, keep=_bf16, applies=_hundred_chunks),
-        ("offset",),
-    ),
 }
+WRONG = {name: (_cheap(compute), regimes) for name, (compute, regimes) in WRONG.items()}
+WRONG["state kept in bf16 over many chunks"] = (
+    _states(form=_rounded, keep=_bf16, applies=_hundred_chunks),
+    ("offset",),
+)
