@@ -100,6 +100,8 @@ def inputs(shape, seed, regime, device, dtype):
     lift = (1.5 + 1.5 * uniform(experts * 2 * inter, 1)) * (offset / hidden)
     lift *= torch.where(uniform(experts * 2 * inter, 1) < 0.8, 1.0, -1.0)
     w1, fc1 = draw(len(lift), hidden, group, hidden**-0.5, lift, 4.0)
+    # Up's scales differ from gate's, so that reading one for the other shows.
+    fc1.view(experts, 2, -1)[:, 1] *= 0.6
     w2, fc2 = draw(experts * hidden, inter, group, inter**-0.5, offset / inter, 1.0)
     idle = torch.ones(experts, dtype=torch.bool, device=device)
     idle[ids.reshape(-1).to(torch.int64)] = False
