@@ -23,19 +23,23 @@ struct MineArgs {
   Format format = Format::kText;
 };
 
-struct SuiteArgs {
-  std::string action;  // "list", "show", "build"
-  std::string name;    // operator to show, or aggregate to build from
-  fs::path out;        // suite weights to write
-  Format format = Format::kText;
-};
-
 // Which workloads a verb works on.
 struct Selection {
   std::vector<std::string> operators;  // empty = all
   std::vector<std::string> shapes;     // ids; empty = all of the tier
   std::string tier;                    // empty = the verb's default
-  fs::path suite;                      // weights made by `suite build`; empty = published weights
+  fs::path
+      suite;  // a shipped suite by name, or what `suite build` wrote; empty = published weights
+};
+
+struct SuiteArgs {
+  std::string action;          // "list", "show", "build", "lint"
+  std::string name;            // operator or suite to show, aggregate to build from, suite to lint
+  fs::path out;                // suite weights, or lint's findings, to write
+  Selection selection;         // lint: which workloads of the suite
+  std::string device = "cpu";  // lint: where
+  std::vector<std::string> regimes;  // lint: of inputs; empty = all
+  Format format = Format::kText;
 };
 
 struct RooflineArgs {
@@ -43,6 +47,7 @@ struct RooflineArgs {
   std::string device;
   bool published = false;  // from the released W and Q
   bool measured = false;   // against measured ceilings
+  bool explain = false;    // only published shapes where ours differs, and why
   Format format = Format::kText;
 };
 
@@ -78,6 +83,7 @@ struct ScoreArgs {
   std::string device;
   fs::path store = "roofmark.db";
   std::string kind = "roofmark";  // or "published"
+  bool production = false;        // of the released production latencies instead of verdicts
   Format format = Format::kText;
 };
 

@@ -49,7 +49,8 @@ void AddSelection(CLI::App* verb, Selection* selection) {
   verb->add_option("--shape", selection->shapes, "shapes, by id (default: all of the tier)")
       ->delimiter(',');
   verb->add_option("--tier", selection->tier, "published, corrected, small or all");
-  verb->add_option("--suite", selection->suite, "weights written by `suite build`");
+  verb->add_option("--suite", selection->suite,
+                   "published-440, production-1, or a file written by `suite build`");
 }
 
 void AddMine(CLI::App* app, Chosen* chosen) {
@@ -67,14 +68,25 @@ void AddMine(CLI::App* app, Chosen* chosen) {
 
 void AddSuite(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<SuiteArgs>();
-  CLI::App* verb =
-      AddVerb(app, chosen, args, "suite", "build weights from an aggregate; list or show operators",
-              "roofmark suite build fleet.json -o suite.json");
-  verb->add_option("action", args->action, "list, show or build")
+  CLI::App* verb = AddVerb(app, chosen, args, "suite",
+                           "operators and suites: list, show, lint; weights from an aggregate",
+                           "roofmark suite build fleet.json -o suite.json");
+  verb->add_option("action", args->action,
+                   "list operators, show one or a suite, build weights, or lint a suite: run its "
+                   "admission programs")
       ->required()
-      ->check(CLI::IsMember({"list", "show", "build"}));
-  verb->add_option("name", args->name, "operator to show, or aggregate to build from");
-  verb->add_option("-o,--out", args->out, "suite to write");
+      ->check(CLI::IsMember({"list", "show", "build", "lint"}));
+  verb->add_option("name", args->name, "operator or suite to show, or aggregate to build from");
+  verb->add_option("-o,--out", args->out, "suite to write; for lint, a line per workload");
+  verb->add_option("--operator", args->selection.operators, "lint: only these operators")
+      ->delimiter(',');
+  verb->add_option("--shape", args->selection.shapes, "lint: only these shapes")->delimiter(',');
+  verb->add_option("--tier", args->selection.tier, "lint: published, corrected, small or all");
+  verb->add_option("--device", args->device, "lint: cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--regime", args->regimes, "lint: typical, heavy_tail, offset (default: all)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"typical", "heavy_tail", "offset"}));
   AddJson(verb, &args->format);
 }
 
@@ -88,6 +100,8 @@ void AddRoofline(CLI::App* app, Chosen* chosen) {
   verb->add_flag("--published", args->published, "use the released W and Q instead of ours");
   verb->add_flag("--measured", args->measured,
                  "against measured ceilings instead of datasheet peaks");
+  verb->add_flag("--explain", args->explain,
+                 "list the published shapes where ours differs from the release, and why");
   AddJson(verb, &args->format);
 }
 
@@ -145,6 +159,8 @@ void AddScore(CLI::App* app, Chosen* chosen) {
   verb->add_option("--store", args->store, "SQLite store");
   verb->add_option("--kind", args->kind, "which score")
       ->check(CLI::IsMember({"roofmark", "published"}));
+  verb->add_flag("--production", args->production,
+                 "score the production latencies that the release states for --device");
   AddJson(verb, &args->format);
 }
 

@@ -7,8 +7,10 @@
 
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/reported.h"
 #include "cli/selection.h"
 #include "roofline/device_file.h"
+#include "roofline/roofline.h"
 #include "score/score.h"
 #include "store/store.h"
 
@@ -74,15 +76,91 @@ void PrintTable(const std::vector<score::ScoreRow>& rows) {
     }
     PrintRow(row);
     if (row.op == "all" && !row.phase) {
+      if (row.phase_extremes) {
+        fmt::print(
+            "  if all weight were in the phase that scores least, or most: S {:.3f} to {:.3f}\n",
+            row.phase_extremes->first, row.phase_extremes->second);
+      }
       for (const std::string& note : row.notes) fmt::print("  note: {}\n", note);
     }
     before = &row;
   }
 }
 
+// The released production latencies as one-sample verdicts: what this score makes of kernels that a
+// fleet runs. They are scored and never stored.
+Result<std::vector<Verdict>> ProductionVerdicts(const suite::Suite& suite, const DeviceCard& card,
+                                                const std::string& contestant, double floor_ns) {
+  std::vector<Verdict> verdicts;
+  for (const Workload& workload : suite.workloads) {
+    const auto& released = workload.shape.published.production_us;
+    const auto found = released.find(card.name);
+    if (found == released.end()) continue;
+    double time_ns = found->second * 1000;
+    if (floor_ns > 0) {
+      time_ns = std::max(TRY(roofline::ComputePublishedSol(workload, card)).sol_ns, floor_ns);
+    }
+    Verdict verdict{.operator_name = workload.op->name,
+                    .shape = workload.shape.id,
+                    .phase = workload.shape.phase,
+                    .candidate = contestant,
+                    .lane = Lane::kTorch,
+                    .role = Role::kBaseline,
+                    .device = card.name};
+    verdict.gate = Gate::kPerformance;
+    verdict.outcome = Outcome::kPassed;
+    verdict.samples_ns = {time_ns};
+    verdicts.push_back(std::move(verdict));
+  }
+  if (verdicts.empty()) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("the release states no production latency for {} on these workloads; "
+                            "it has them for XPU-A: --suite published-440 --device XPU-A",
+                            card.name));
+  }
+  return verdicts;
+}
+
+void PrintRows(const std::vector<score::ScoreRow>& rows, Format format) {
+  if (format == Format::kText) return PrintTable(rows);
+  for (const score::ScoreRow& row : rows) fmt::print("{}\n", score::ScoreRowToJson(row).Dump());
+}
+
+// What the published score gives to production's own kernels, and to any kernel at all if no launch
+// took less than kFloorNs.
+Result<int> ScoreProduction(const ScoreArgs& args) {
+  constexpr double kFloorNs = 5000;
+  if (args.device.empty()) return Fail(ErrorKind::kUsage, "--production needs --device XPU-A");
+  const DeviceCard card = TRY(roofline::FindDeviceCard(args.device));
+  const suite::Suite suite = TRY(LoadSelection(args.selection, "published"));
+  for (const double floor_ns : {0.0, kFloorNs}) {
+    const std::string contestant =
+        floor_ns > 0 ? fmt::format("any kernel, no time under {} us", floor_ns / 1000)
+                     : "released production latencies";
+    const std::vector<Verdict> verdicts =
+        TRY(ProductionVerdicts(suite, card, contestant, floor_ns));
+    PrintRows(TRY(score::ComputeScores(suite.workloads, verdicts, card,
+                                       {.kind = score::ScoreKind::kPublished})),
+              args.format);
+    if (args.format == Format::kText) fmt::print("\n");
+  }
+  const std::string name = args.selection.suite.string();
+  if (name.empty() || !TRY(suite::IsNamedSuite(name))) return 0;
+  const suite::SuiteFile file = TRY(suite::ReadNamedSuite(name));
+  for (const suite::ReportedResult& result : file.reported) {
+    if (args.format == Format::kJson) {
+      fmt::print("{}\n", suite::ReportedToJson(file, result).Dump());
+    } else {
+      fmt::print("reported, not measured here: {}\n", ReportedLine(result));
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<int> Score(const ScoreArgs& args) {
+  if (args.production) return ScoreProduction(args);
   const store::Store store = TRY(store::Store::Open(args.store, OpenMode::kReadOnly));
   const std::vector<Verdict> verdicts = TRY(VerdictsOf(store, args));
   const DeviceCard card = TRY(CardOf(store, verdicts.front().device));
@@ -98,11 +176,7 @@ Result<int> Score(const ScoreArgs& args) {
                 "the store has no verdict on the selected workloads; judge them, or select others "
                 "with --operator, --shape and --tier");
   }
-  if (args.format == Format::kJson) {
-    for (const score::ScoreRow& row : rows) fmt::print("{}\n", score::ScoreRowToJson(row).Dump());
-  } else {
-    PrintTable(rows);
-  }
+  PrintRows(rows, args.format);
   return 0;
 }
 

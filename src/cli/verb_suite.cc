@@ -5,8 +5,11 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/lint.h"
+#include "cli/reported.h"
 #include "pipeline/mine_fleet.h"
 #include "suite/from_aggregate.h"
+#include "suite/named_suite.h"
 #include "suite/suite.h"
 
 namespace roofmark::cli {
@@ -27,7 +30,8 @@ Json OperatorRow(const Operator& op) {
 Result<int> List(const SuiteArgs& args) {
   const suite::Suite suite = TRY(suite::LoadSuite());
   if (args.format == Format::kText) {
-    fmt::print("{:20} {:>8} {:>9} {:>9} {:>5}  {}\n", "operator", "weight", "published",
+    fmt::print("suites: {}\n\n", fmt::join(TRY(suite::NamedSuites()), ", "));
+    fmt::print("{:30} {:>8} {:>9} {:>9} {:>5}  {}\n", "operator", "weight", "published",
                "corrected", "small", "summary");
   }
   for (const auto& op : suite.operators) {
@@ -36,17 +40,67 @@ Result<int> List(const SuiteArgs& args) {
       fmt::print("{}\n", row.Dump());
       continue;
     }
-    fmt::print("{:20} {:>8.4f} {:>9} {:>9} {:>5}  {}\n", op->name, op->weight_published,
+    fmt::print("{:30} {:>8.4f} {:>9} {:>9} {:>5}  {}\n", op->name, op->weight_published,
                row.Find("published")->as_int(), row.Find("corrected")->as_int(),
                row.Find("small")->as_int(), op->summary);
   }
   return 0;
 }
 
+// The operators of a suite by weight, with what the largest of them cover together.
+Result<int> ShowSuite(const SuiteArgs& args) {
+  const suite::SuiteFile file = TRY(suite::ReadNamedSuite(args.name));
+  const suite::Suite suite = TRY(suite::LoadNamedSuite(args.name, {}));
+  std::map<std::string, int64_t> shapes;
+  for (const Workload& workload : suite.workloads) ++shapes[workload.op->name];
+  if (args.format == Format::kText) {
+    fmt::print("{}: {}\n{}\n{} workloads of {} operators; raw weights add up to {}\n\n", file.name,
+               file.summary, file.source, suite.workloads.size(), file.operators.size(),
+               file.raw_sum);
+    fmt::print("{:4} {:32} {:>8} {:>8} {:>9} {:>7}  {}\n", "", "operator", "raw", "share",
+               "covered", "shapes", "weight from");
+  }
+  double covered = 0;
+  int64_t rank = 0;
+  for (const suite::OperatorShare& share : file.operators) {
+    covered += share.share;
+    ++rank;
+    if (args.format == Format::kText) {
+      fmt::print("{:4} {:32} {:>8.6f} {:>6.2f} % {:>7.1f} % {:>7}  {}: {}\n", rank, share.op,
+                 share.raw, 100 * share.share, 100 * covered, shapes[share.op],
+                 WeightLabelName(share.label), share.provenance);
+      continue;
+    }
+    fmt::print("{}\n", Json::MakeObject()
+                           .Set("suite", file.name)
+                           .Set("rank", rank)
+                           .Set("operator", share.op)
+                           .Set("raw_weight", share.raw)
+                           .Set("weight", share.share)
+                           .Set("covered", covered)
+                           .Set("shapes", shapes[share.op])
+                           .Set("label", WeightLabelName(share.label))
+                           .Set("provenance", share.provenance)
+                           .Dump());
+  }
+  for (const suite::ReportedResult& result : file.reported) {
+    if (args.format == Format::kText) {
+      if (&result == &file.reported.front())
+        fmt::print("\nReported by others, not measured here:\n");
+      fmt::print("  {}\n", ReportedLine(result));
+    } else {
+      fmt::print("{}\n", suite::ReportedToJson(file, result).Dump());
+    }
+  }
+  return 0;
+}
+
 Result<int> Show(const SuiteArgs& args) {
   if (args.name.empty()) {
-    return Fail(ErrorKind::kUsage, "suite show needs an operator: roofmark suite show rms_norm");
+    return Fail(ErrorKind::kUsage,
+                "suite show needs an operator or a suite: roofmark suite show published-440");
   }
+  if (args.name.ends_with(".toml") || TRY(suite::IsNamedSuite(args.name))) return ShowSuite(args);
   const suite::Suite suite = TRY(suite::LoadSuite({.operators = {args.name}}));
   const Operator& op = *suite.FindOperator(args.name);
   if (args.format == Format::kText) {
@@ -112,6 +166,7 @@ Result<int> Build(const SuiteArgs& args) {
 Result<int> Suite(const SuiteArgs& args) {
   if (args.action == "list") return List(args);
   if (args.action == "show") return Show(args);
+  if (args.action == "lint") return LintSuite(args);
   return Build(args);
 }
 

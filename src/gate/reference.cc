@@ -87,4 +87,40 @@ Result<void> Reference::Expected(const std::string& in, const std::string& out,
                  .Set("shape", AxesToJson(workload.axes)));
 }
 
+Result<std::vector<AdmissionProgram>> Reference::Programs() {
+  const worker::Answer<Json> answer =
+      TRY(worker_->Ask(Json::MakeObject().Set("do", "programs"), kReferenceTimeoutS));
+  if (!answer) {
+    return Fail(ErrorKind::kInput, fmt::format("the admission programs of {} do not load: {}",
+                                               name_, answer.error().reason));
+  }
+  std::vector<AdmissionProgram> programs;
+  for (const Json& row : TRY(answer->ArrayAt("programs"))->array()) {
+    AdmissionProgram program{.name = TRY(row.String("name"))};
+    const Json* const honest = row.Find("honest");
+    program.honest = honest != nullptr && honest->is_bool() && honest->as_bool();
+    for (const Json& regime : TRY(row.ArrayAt("regimes"))->array()) {
+      if (!regime.is_string()) return Fail(ErrorKind::kInput, name_ + ": a regime is no text");
+      program.regimes.push_back(regime.as_string());
+    }
+    programs.push_back(std::move(program));
+  }
+  return programs;
+}
+
+Result<worker::Answer<bool>> Reference::RunProgram(const std::string& program,
+                                                   const std::string& in, const std::string& out,
+                                                   const Workload& workload) {
+  worker::Answer<Json> answer = TRY(worker_->Ask(Json::MakeObject()
+                                                     .Set("do", "program")
+                                                     .Set("name", program)
+                                                     .Set("in", in)
+                                                     .Set("out", out)
+                                                     .Set("shape", AxesToJson(workload.axes)),
+                                                 kReferenceTimeoutS));
+  if (!answer) return worker::Answer<bool>(std::unexpected(std::move(answer.error())));
+  const Json* const applies = answer->Find("applies");
+  return worker::Answer<bool>(applies != nullptr && applies->is_bool() && applies->as_bool());
+}
+
 }  // namespace roofmark::gate

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "base/result.h"
@@ -14,6 +15,14 @@
 #include "worker/worker.h"
 
 namespace roofmark::gate {
+
+// One of the operator's admission programs (variants.py): an honest way of computing it, or a wrong
+// one that must be refused under these regimes.
+struct AdmissionProgram {
+  std::string name;
+  bool honest = false;
+  std::vector<std::string> regimes;  // of a wrong one
+};
 
 class Reference {
  public:
@@ -26,6 +35,13 @@ class Reference {
                       const std::string& regime);
   // Computes the outputs for what lies in `in` now.
   Result<void> Expected(const std::string& in, const std::string& out, const Workload& workload);
+
+  // Errors: kInput where the operator has no variants.py.
+  Result<std::vector<AdmissionProgram>> Programs();
+  // Writes what the program makes of `in` to `out`; false where it does not apply to the shape. A
+  // program that fails is a Mishap.
+  Result<worker::Answer<bool>> RunProgram(const std::string& program, const std::string& in,
+                                          const std::string& out, const Workload& workload);
 
   const std::string& level() const { return worker_->level(); }
 

@@ -235,14 +235,50 @@ ScoreRow MakeRow(const Entries& entries, const ScoreOptions& options) {
   return row;
 }
 
+std::map<Phase, Entries> ByPhase(const Entries& entries) {
+  std::map<Phase, Entries> phases;
+  for (const Entry* entry : entries) phases[entry->workload->shape.phase].push_back(entry);
+  return phases;
+}
+
+std::optional<std::pair<double, double>> PhaseExtremes(const Entries& all) {
+  double low = 0;
+  double high = 0;
+  double weights = 0;
+  bool assumed = false;
+  for (const auto& [name, group] : ByOperator(all)) {
+    double weight = 0;
+    for (const Entry* entry : group) weight += entry->Weight(-1);
+    weights += weight;
+    const double as_split = WeightedAttainment(group, -1);
+    double least = as_split;
+    double most = as_split;
+    const std::map<Phase, Entries> phases = ByPhase(group);
+    const bool is_assumed = phases.size() > 1 && std::ranges::any_of(group, [](const Entry* entry) {
+                              return entry->workload->weight.label == WeightLabel::kAssumed;
+                            });
+    if (is_assumed) {
+      assumed = true;
+      for (const auto& [phase, part] : phases) {
+        least = std::min(least, WeightedAttainment(part, -1));
+        most = std::max(most, WeightedAttainment(part, -1));
+      }
+    }
+    low += weight * least;
+    high += weight * most;
+  }
+  if (!assumed || weights <= 0) return std::nullopt;
+  return std::pair(low / weights, high / weights);
+}
+
 // A row over the entries and, for the roofmark score, one for each phase among several.
 void AddRows(const std::string& op, const Entries& entries, const ScoreOptions& options,
              std::vector<ScoreRow>* rows) {
   rows->push_back(MakeRow(entries, options));
   rows->back().op = op;
   if (options.kind == ScoreKind::kPublished) return;
-  std::map<Phase, Entries> phases;
-  for (const Entry* entry : entries) phases[entry->workload->shape.phase].push_back(entry);
+  if (op == "all") rows->back().phase_extremes = PhaseExtremes(entries);
+  const std::map<Phase, Entries> phases = ByPhase(entries);
   if (phases.size() < 2) return;
   for (const auto& [phase, group] : phases) {
     rows->push_back(MakeRow(group, options));
@@ -387,6 +423,12 @@ Json ScoreRowToJson(const ScoreRow& row) {
                 .Set("high", row.fleet_time->high)
                 .Set("coverage", row.fleet_coverage);
   }
+  Json extremes;
+  if (row.phase_extremes) {
+    extremes = Json::MakeObject()
+                   .Set("low", row.phase_extremes->first)
+                   .Set("high", row.phase_extremes->second);
+  }
   return Json::MakeObject()
       .Set("operator", row.op)
       .Set("phase", row.phase ? Json(PhaseName(*row.phase)) : Json())
@@ -398,6 +440,7 @@ Json ScoreRowToJson(const ScoreRow& row) {
       .Set("s", row.s.median)
       .Set("low", row.s.low)
       .Set("high", row.s.high)
+      .Set("phase_extremes", std::move(extremes))
       .Set("weight", row.weight)
       .Set("adoption", row.adoption ? Json(*row.adoption) : Json())
       .Set("pass_rates", Json::MakeObject()

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -62,7 +63,11 @@ struct ScoreRow {
   std::string op;              // "all": the aggregate
   std::optional<Phase> phase;  // absent: all phases
   ScoreKind kind = ScoreKind::kRoofmark;
-  Interval s;         // the score and its interval, 0..1
+  Interval s;  // the score and its interval, 0..1
+  // The roofmark aggregate if each operator whose split over phases is assumed had all of its
+  // weight in the phase that scores least, and in the one that scores most: what the assumption is
+  // worth. Absent where no split is assumed.
+  std::optional<std::pair<double, double>> phase_extremes;
   double weight = 0;  // of the operator, or of the row's workloads, as the suite states it
   // Own and DSL code's share of device time, mean over workloads by weight; 0 for baselines by
   // definition; absent where nothing ran.

@@ -244,12 +244,13 @@ TEST_F(Score, RefusesWhatCannotBeScoredHonestly) {
 
 TEST_F(Score, RowHasThePromisedKeys) {
   const Json json = ScoreRowToJson(Row(Compute({Passed("b", "1", 2400)}, {}), "all"));
-  EXPECT_EQ(json.Dump(),
-            R"({"operator": "all", "phase": null, "candidate": "c", "lane": "cpp", )"
-            R"("role": "candidate", "device": "T", "score": "roofmark", "s": 0.25, "low": 0.25, )"
-            R"("high": 0.25, "weight": 0.1, "adoption": 1.0, "pass_rates": {"compile": 1.0, )"
-            R"("correctness": 1.0, "performance": 1.0}, "fleet_time": null, "workloads": 1, )"
-            R"("judged": 1, "scored": 1, "notes": []})");
+  EXPECT_EQ(
+      json.Dump(),
+      R"({"operator": "all", "phase": null, "candidate": "c", "lane": "cpp", )"
+      R"("role": "candidate", "device": "T", "score": "roofmark", "s": 0.25, "low": 0.25, )"
+      R"("high": 0.25, "phase_extremes": null, "weight": 0.1, "adoption": 1.0, "pass_rates": {"compile": 1.0, )"
+      R"("correctness": 1.0, "performance": 1.0}, "fleet_time": null, "workloads": 1, )"
+      R"("judged": 1, "scored": 1, "notes": []})");
 }
 
 // An operator's released shapes with its production latencies as passed verdicts.
@@ -301,6 +302,18 @@ std::map<std::string, double> KnownMedians(const fs::path& table_path) {
     medians[std::string(cells[0])] = *ParseDouble(cells[column]);
   }
   return medians;
+}
+
+TEST_F(Score, SaysWhatAnAssumedSplitOverPhasesIsWorth) {
+  const std::vector<Verdict> verdicts = {Passed("a", "1", 2000), Passed("a", "2", 1000),
+                                         Passed("a", "3", 4000), Passed("b", "1", 1200)};
+  // a: prefill 0.5; decode 0.1 and 0.1 (with the floor of 100 ns). b has one phase, 0.5.
+  const auto all = Row(Compute(verdicts, {}), "all");
+  ASSERT_TRUE(all.phase_extremes.has_value());
+  EXPECT_NEAR(all.phase_extremes->first, (0.3 * 0.1 + 0.1 * 0.5) / 0.4, 1e-12);
+  EXPECT_NEAR(all.phase_extremes->second, (0.3 * 0.5 + 0.1 * 0.5) / 0.4, 1e-12);
+  for (Workload& workload : workloads_) workload.weight.label = WeightLabel::kMined;
+  EXPECT_FALSE(Row(Compute(verdicts, {}), "all").phase_extremes.has_value());
 }
 
 TEST(PublishedScoreOfProduction, EqualsTheKnownMediansOfTheFourOperators) {

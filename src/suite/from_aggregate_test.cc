@@ -100,13 +100,13 @@ TEST(FromAggregate, KeepsBesideTheWorkloadsWhatIsNotInThem) {
   AggregateCell unknown = Norm(8, 50);
   unknown.axes.clear();
   const Json suite = Build(Of({ProfileOf(
-      "a", {Norm(8, 300), unknown, Norm(8, 50, "f16"), Other("gemm", 500), Other("", 100)})}));
+      "a", {Norm(8, 300), unknown, Norm(8, 50, "f16"), Other("sampling", 500), Other("", 100)})}));
   EXPECT_THAT(suite.Find("coverage")->as_double(), DoubleNear(0.3, 1e-12));
   EXPECT_THAT(suite.Find("unattributed")->as_double(), DoubleNear(0.1, 1e-12));
   EXPECT_EQ(suite.Find("workloads")->array().size(), 1U);
-  const Json& gemm = suite.Find("operators")->array()[0];
-  EXPECT_EQ(gemm.Find("operator")->as_string(), "gemm");
-  EXPECT_NE(gemm.Find("outside")->Find("no card"), nullptr);
+  const Json& sampling = suite.Find("operators")->array()[0];
+  EXPECT_EQ(sampling.Find("operator")->as_string(), "sampling");
+  EXPECT_NE(sampling.Find("outside")->Find("no card"), nullptr);
   const Json& norm = suite.Find("operators")->array()[1];
   EXPECT_THAT(norm.Find("outside")->Find("shape unknown")->as_double(), DoubleNear(0.05, 1e-12));
   EXPECT_THAT(norm.Find("outside")->Find("other element types")->as_double(),

@@ -193,6 +193,13 @@ Result<Suite> MakeNamedSuite(const SuiteFile& file,
   return suite;
 }
 
+Json ReportedToJson(const SuiteFile& file, const ReportedResult& result) {
+  Json row = Json::MakeObject();
+  row.Set("suite", file.name).Set("reported", result.contestant).Set("note", result.note);
+  for (const auto& [name, value] : result.figures) row.Set(name, value);
+  return row;
+}
+
 Result<Suite> LoadNamedSuite(const std::string& name, const Selection& selection) {
   return MakeNamedSuite(TRY(ReadNamedSuite(name)), TRY(ReadOperators(TRY(DataDir()) / "operators")),
                         selection);

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "model/workload.h"
 #include "suite/suite.h"
@@ -67,5 +68,8 @@ Result<Suite> MakeNamedSuite(const SuiteFile& file,
                              std::vector<std::unique_ptr<const Operator>> operators,
                              const Selection& selection);
 Result<Suite> LoadNamedSuite(const std::string& name, const Selection& selection);
+
+// A line of `suite show --json`: suite, reported (the contestant), note, and each figure.
+Json ReportedToJson(const SuiteFile& file, const ReportedResult& result);
 
 }  // namespace roofmark::suite

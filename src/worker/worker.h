@@ -21,6 +21,9 @@
 //                                    -> {"event_ns": [..], "host_ns": n, "meter": {...}}
 //   inputs   {arena, shape, seed, regime}    reference worker: fill an input arena
 //   expected {in, out, shape}                reference worker: compute an output arena
+//   programs {}                              reference worker: the operator's admission programs
+//                                    -> {"programs": [{name, honest, regimes}]}
+//   program  {name, in, out, shape}          and what one of them computes -> {"applies": bool}
 //   bye
 #pragma once
 

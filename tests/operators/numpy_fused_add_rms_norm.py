@@ -8,14 +8,14 @@ import torch
 import torch.nn.functional as F
 
 
-def _to_bf16(values):
+def to_bf16(values):
     """Rounds float64 values, sums of two bf16 numbers, to the nearest bf16, ties to even."""
     fraction, exponent = numpy.frexp(values)
     return numpy.ldexp(numpy.rint(fraction * 256.0), exponent - 8)
 
 
 def compute(shape, x, residual, weight):
-    added = _to_bf16(x.double().numpy() + residual.double().numpy())
+    added = to_bf16(x.double().numpy() + residual.double().numpy())
     weight = weight.double().numpy()
     rows = [row * weight / math.sqrt(row @ row / row.size + shape["eps"]) for row in added]
     return {"out": numpy.stack(rows), "residual_out": added}

@@ -98,6 +98,9 @@ class Device:
     def synchronize(self):
         pass
 
+    def release(self):
+        """Gives memory that PyTorch keeps for later back to the machine."""
+
     def batch(self, request, calls, call):
         raise RuntimeError("a CPU is timed by the bell, not by batches")
 

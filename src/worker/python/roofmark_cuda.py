@@ -101,6 +101,10 @@ class Device:
     def synchronize(self):
         self._check(self._library.roofmark_cuda_synchronize())
 
+    def release(self):
+        """Gives memory that PyTorch keeps for later back to the machine."""
+        torch.cuda.empty_cache()
+
     def batch(self, request, calls, call):
         """Four phases, as worker/cuda_worker_device.h describes them."""
         phase = request["phase"]

@@ -2,6 +2,7 @@
 """The reference worker: fills input arenas and computes expected outputs by reference.py."""
 
 import importlib.util
+import os
 
 import torch
 
@@ -32,11 +33,20 @@ def _store(what, values, places):
         place.copy_(value)
 
 
+def _load_file(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 class Worker:
     def __init__(self, device):
         self._device = device
         self._arenas = Arenas(device, fp8_types=False)
         self._module = None
+        self._folder = None
+        self._variants = None
 
     def map(self, request, fds):
         return self._arenas.map(request, fds)
@@ -46,13 +56,12 @@ class Worker:
 
     def load(self, request, _fds):
         path = request["path"]
-        spec = importlib.util.spec_from_file_location("roofmark_operator_reference", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = _load_file("roofmark_operator_reference", path)
         for name in ("inputs", "reference"):
             if not callable(getattr(module, name, None)):
                 raise Refusal("bad_interface", "%s defines no %s()" % (path, name))
         self._module = module
+        self._folder = os.path.dirname(path)
         return {}
 
     def inputs(self, request, _fds):
@@ -73,3 +82,42 @@ class Worker:
             _store("reference()", values, places)
         self._device.synchronize()
         return {}
+
+    def programs(self, _request, _fds):
+        """The operator's admission programs: honest ways of computing it, and wrong ones."""
+        if self._variants is None:
+            path = os.path.join(self._folder, "variants.py")
+            if not os.path.exists(path):
+                raise Refusal("bad_interface", "there is no variants.py beside reference.py")
+            self._variants = _load_file("roofmark_operator_variants", path)
+        honest = [
+            {"name": name, "honest": True, "regimes": []} for name in self._variants.HONEST
+        ]
+        wrong = [
+            {"name": name, "honest": False, "regimes": list(regimes)}
+            for name, (_, regimes) in self._variants.WRONG.items()
+        ]
+        return {"programs": honest + wrong}
+
+    def program(self, request, _fds):
+        """What one program makes of the inputs. A wrong one may hand its inputs back, or change
+        them, so it gets copies."""
+        name = request["name"]
+        places = self._arenas.tensors(request["out"])
+        given = self._arenas.tensors(request["in"])
+        try:
+            with torch.no_grad():
+                if name in self._variants.HONEST:
+                    values = self._variants.HONEST[name](request["shape"], **given)
+                else:
+                    copies = {key: tensor.clone() for key, tensor in given.items()}
+                    values = self._variants.WRONG[name][0](request["shape"], **copies)
+                if values is not None:
+                    _store("'%s'" % name, values, places)
+            self._device.synchronize()
+            applies = values is not None
+        finally:
+            # One program's leavings must not be another's lack of memory.
+            values = copies = None
+            self._device.release()
+        return {"applies": applies}

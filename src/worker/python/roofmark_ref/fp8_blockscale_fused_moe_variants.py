@@ -74,7 +74,7 @@ def _layer(
 ):
     """The layer, expert by expert, with a hook for each step.
 
-    `seen` changes the codes of an operand as they are read: whole matrices may be too large to copy.
+    `seen` changes the codes of an operand as they are read: all matrices may be too large to copy.
     """
     seen = seen or {}
     top_k, inter = topk_ids.shape[1], w2.shape[2]

@@ -62,6 +62,19 @@ def fill(out, draw):
     return out
 
 
+def with_residual(rows, columns, regime, gen):
+    """x and residual [rows, columns], bf16: the residual from `stream`, x as large in each row and
+    independent of it, so that leaving out either shows."""
+    x = torch.empty((rows, columns), dtype=torch.bfloat16, device=gen.device)
+    residual = torch.empty_like(x)
+    for piece in pieces(rows, columns):
+        wide = stream(piece.stop - piece.start, columns, regime, gen)
+        size = wide.pow(2).mean(dim=-1, keepdim=True).sqrt()
+        residual[piece] = wide.to(torch.bfloat16)
+        x[piece] = (normal(tuple(wide.shape), gen) * size).to(torch.bfloat16)
+    return x, residual
+
+
 def by_rows(compute, *names):
     """`compute` run on a bounded piece of rows at a time, where the tensors of these names are what
     has rows; None for every shape that it does not apply to."""
