@@ -27,9 +27,7 @@ def _attention(
     def compute(shape, q, kv, kv_offsets):
         if not applies(shape):
             return None
-        out = torch.zeros(
-            q.shape[:2] + (shape["latent"],), dtype=torch.bfloat16, device=q.device
-        )
+        out = torch.zeros(q.shape[:2] + (shape["latent"],), dtype=torch.bfloat16, device=q.device)
         offsets, pick = kv_offsets.tolist(), channels(shape)
         for s in range(shape["seqs"]):
             first, end = span(shape, offsets, s)
@@ -158,7 +156,10 @@ WRONG = {
         _SPREAD,
     ),
     "last 32 keys": (
-        _attention(visible=lambda key, n: key >= n - 32, applies=lambda shape: shape["max_kv"] >= 64),
+        _attention(
+            visible=lambda key, n: key >= n - 32,
+            applies=lambda shape: shape["max_kv"] >= 64,
+        ),
         _SPREAD,
     ),
     "rotary channels dropped": (

@@ -10,7 +10,7 @@ import torch
 
 from roofmark_ref import attention
 
-_SCATTERED = 256  # tokens of a decode step: each belongs to a sequence, and so to a page, of its own
+_SCATTERED = 256  # tokens of a decode step, each of a sequence of its own
 _CHUNKS = 3  # sequences of a prefill step
 
 
