@@ -14,19 +14,12 @@ from roofmark_ref import rows
 def inputs(shape, seed, regime, device):
     """x and residual [tokens, hidden], weight [hidden], bf16.
 
-    The residual is rows of rows.stream; x is as large as the residual of its row and independent of
-    it, so that leaving out either shows. Under offset both are small enough for eps to count.
+    Rows of rows.with_residual. Under offset they are small enough for eps to count.
     """
     gen = rows.generator(seed, regime, device)
     tokens, hidden = int(shape["tokens"]), int(shape["hidden"])
     weight = 1.0 + 0.2 * rows.normal((hidden,), gen)
-    x = torch.empty((tokens, hidden), dtype=torch.bfloat16, device=device)
-    residual = torch.empty_like(x)
-    for piece in rows.pieces(tokens, hidden):
-        stream = rows.stream(piece.stop - piece.start, hidden, regime, gen)
-        size = stream.pow(2).mean(dim=-1, keepdim=True).sqrt()
-        residual[piece] = stream.to(torch.bfloat16)
-        x[piece] = (rows.normal(tuple(stream.shape), gen) * size).to(torch.bfloat16)
+    x, residual = rows.with_residual(tokens, hidden, regime, gen)
     return {"x": x, "residual": residual, "weight": weight.to(torch.bfloat16)}
 
 

@@ -2,8 +2,8 @@
 """RMS normalisation times a SiLU gate: what a correct kernel computes, and inputs that show a wrong
 one.
 
-out = x * rsqrt(mean(x^2) + eps) * weight * silu(z), silu(z) = z / (1 + exp(-z)), in float32, rounded
-once to bfloat16. The norm comes before the gate: z has no part in the mean.
+out = x * rsqrt(mean(x^2) + eps) * weight * silu(z), silu(z) = z / (1 + exp(-z)), in float32,
+rounded once to bfloat16. The norm comes before the gate: z has no part in the mean.
 """
 
 import torch

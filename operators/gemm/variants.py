@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dense product computed in ways that a checker must accept, and in ways that it must refuse."""
+"""The dense product computed in ways that a checker must accept, and in ways that it must
+refuse."""
 
 import torch
 

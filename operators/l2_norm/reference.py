@@ -11,10 +11,11 @@ from roofmark_ref import rows
 
 
 def inputs(shape, seed, regime, device):
-    """x [tokens, hidden], bf16: rows of rows.stream. Under offset the sum of a row's squares is about
-    as large as eps."""
+    """x [tokens, hidden], bf16: rows of rows.stream. Under offset the sum of a row's squares is
+    about as large as eps."""
     gen = rows.generator(seed, regime, device)
-    x = torch.empty((int(shape["tokens"]), int(shape["hidden"])), dtype=torch.bfloat16, device=device)
+    size = (int(shape["tokens"]), int(shape["hidden"]))
+    x = torch.empty(size, dtype=torch.bfloat16, device=device)
 
     def draw(count, columns):
         return rows.stream(count, columns, regime, gen, small=4e-4 / float(columns) ** 0.5)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A linear layer's sigmoid times another tensor, computed in ways that a checker must accept, and in
-ways that it must refuse."""
+"""A linear layer's sigmoid times another tensor, computed in ways that a checker must accept, and
+in ways that it must refuse."""
 
 import torch
 

@@ -17,7 +17,8 @@ def inputs(shape, seed, regime, device):
     show); offset rows are small. No row is all zero.
     """
     gen = rows.generator(seed, regime, device)
-    x = torch.empty((int(shape["tokens"]), int(shape["hidden"])), dtype=torch.bfloat16, device=device)
+    size = (int(shape["tokens"]), int(shape["hidden"]))
+    x = torch.empty(size, dtype=torch.bfloat16, device=device)
 
     def draw(count, columns):
         stream = rows.stream(count, columns, regime, gen)

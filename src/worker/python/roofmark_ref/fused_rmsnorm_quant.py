@@ -15,9 +15,10 @@ from roofmark_ref import quant, rows
 def inputs(shape, seed, regime, device):
     """x and residual [tokens, hidden], weight [hidden], bf16.
 
-    Rows of rows.with_residual. The rms of a row cancels in its codes, so only its scale shows a wrong
-    one; rows of very different size and, under offset, rows small enough for eps to count are for that. Weights have a size of their own as well, or every
-    row's scale would be about 4.5 / fp8_max.
+    Rows of rows.with_residual. The rms of a row cancels in its codes, so only its scale shows a
+    wrong one; rows of very different size and, under offset, rows small enough for eps to count are
+    for that. Weights have a size of their own as well, or every row's scale would be about 4.5 /
+    fp8_max.
     """
     gen = rows.generator(seed, regime, device)
     tokens, hidden = int(shape["tokens"]), int(shape["hidden"])

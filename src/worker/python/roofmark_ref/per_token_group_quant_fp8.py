@@ -20,7 +20,8 @@ def inputs(shape, seed, regime, device):
     """
     gen = rows.generator(seed, regime, device)
     group = int(shape["group"])
-    x = torch.empty((int(shape["tokens"]), int(shape["hidden"])), dtype=torch.bfloat16, device=device)
+    size = (int(shape["tokens"]), int(shape["hidden"]))
+    x = torch.empty(size, dtype=torch.bfloat16, device=device)
 
     def draw(count, columns):
         groups = count * columns // group

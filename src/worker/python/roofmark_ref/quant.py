@@ -36,8 +36,8 @@ _STEPS = _steps_to_prime()
 
 
 def decisive(x):
-    """x [rows, columns], bf16, with the largest element of each row moved up to a prime significand,
-    and others of that significand (ties among subnormal codes) one down."""
+    """x [rows, columns], bf16, with the largest element of each row moved up to a prime
+    significand, and others of that significand (ties among subnormal codes) one down."""
     bits = x.view(torch.int16).to(torch.int32)
     sign, size = bits & ~0x7FFF, bits & 0x7FFF
     top, at = size.max(dim=1, keepdim=True)

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Norm and quantisation to e4m3fn in one pass: what a correct kernel computes, and
+inputs that show a wrong one. roofmark_ref/fused_rmsnorm_quant.py states it for both formats."""
+
+from roofmark_ref.fused_rmsnorm_quant import inputs, reference  # noqa: F401
