@@ -227,6 +227,11 @@ def _two_tokens(shape):
     return max(shape["lens"]) > 1
 
 
+def _many_tokens(shape):
+    """Where matrix units would be used."""
+    return max(shape["lens"]) >= 64
+
+
 def _plain(x, eps):
     return x
 
@@ -390,7 +395,7 @@ WRONG = {
         _ALL,
     ),
     "operands in bf16": (
-        _rule(torch.float32, chunk=64, take=_through(torch.bfloat16), applies=_two_tokens),
+        _rule(torch.float32, chunk=64, take=_through(torch.bfloat16), applies=_many_tokens),
         _ALL,
     ),
 }
