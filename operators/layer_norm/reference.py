@@ -15,7 +15,8 @@ def inputs(shape, seed, regime, device):
     """x [tokens, hidden], weight and bias [hidden], bf16.
 
     Rows of rows.stream, each around a mean of its own as large as its spread, so that a mean left
-    out shows. Under offset the mean is three times the spread and the variance about as large as eps.
+    out shows. Under offset the mean is three times the spread and the variance about as large as
+    eps.
     """
     gen = rows.generator(seed, regime, device)
     tokens, hidden = int(shape["tokens"]), int(shape["hidden"])
