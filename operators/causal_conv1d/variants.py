@@ -53,6 +53,19 @@ def _before(given):
     return known * given["has_initial_state"].to(known.dtype)[:, None, None]
 
 
+def _states_after(shape, given, before):
+    """conv_states with the last columns of each sequence."""
+    x, starts = given["x"], given["query_start_loc"].long()
+    width, known = shape["width"], before(given)
+    column = starts[1:, None] - (width - 1) + torch.arange(width - 1, device=x.device)
+    own = x[:, column.clamp(min=0)].transpose(0, 1)
+    past = column - starts[:-1, None]
+    old = known.gather(2, (past.clamp(max=-1) + width - 1)[:, None].expand_as(known).clamp(min=0))
+    after = given["conv_states"].clone()
+    after[given["cache_indices"].long()] = torch.where(past[:, None] >= 0, own, old)
+    return after
+
+
 def _conv(
     dtype=torch.float32,
     add=_in_order,
@@ -99,20 +112,7 @@ def _conv(
                 products.append(value * weight[:, tap, None])
             sums = add(products, given["bias"][rows, None].to(dtype).expand_as(products[0]))
             out[rows] = activate(sums).to(torch.bfloat16)
-        return {"out": out, "conv_states": states(shape, given)}
-
-    def states(shape, given):
-        x, starts = given["x"], given["query_start_loc"].long()
-        width, known = shape["width"], before(given)
-        column = starts[1:, None] - (width - 1) + torch.arange(width - 1, device=x.device)
-        own = x[:, column.clamp(min=0)].transpose(0, 1)
-        past = column - starts[:-1, None]
-        old = known.gather(
-            2, (past.clamp(max=-1) + width - 1)[:, None].expand_as(known).clamp(min=0)
-        )
-        after = given["conv_states"].clone()
-        after[given["cache_indices"].long()] = torch.where(past[:, None] >= 0, own, old)
-        return after
+        return {"out": out, "conv_states": _states_after(shape, given, before)}
 
     return compute
 

@@ -60,6 +60,17 @@ def _halves(state, k, w, u, left, decay):
     ]
 
 
+def _rows_of_h(lens, chunk):
+    """The row of h that each sequence's first chunk has."""
+    return [sum(-(-length // chunk) for length in lens[:s]) for s in range(len(lens))]
+
+
+def _rows_of_chunk(starts, live, at, chunk, device):
+    begin = [starts[s] + at for s in live]
+    end = [min(starts[s + 1], first + chunk) for s, first in zip(live, begin)]
+    return gated_delta.chunk_rows(begin, end, chunk, device)
+
+
 def _states(
     dtype=torch.float32,
     form=_plain,
@@ -87,7 +98,7 @@ def _states(
         lens = [end - start for start, end in zip(starts, starts[1:])]
         source = heads(u.shape[1], u.shape[1] // k.shape[1]).to(device)
         h = torch.zeros((shape["chunks"],) + state.shape[1:], dtype=u.dtype, device=device)
-        first_row = [sum(-(-length // chunk) for length in lens[:s]) for s in range(len(lens))]
+        first_row = _rows_of_h(lens, chunk)
         v_new, after = torch.empty_like(u), state.clone()
         size = u.shape[1] * (k.shape[2] * u.shape[2] + 2 * chunk * (k.shape[2] + u.shape[2]))
         for seqs in gated_delta.batches(lens, max(1, _ELEMENTS // size)):
@@ -95,9 +106,7 @@ def _states(
             now = state[slot].to(dtype)
             for n in range(-(-lens[seqs[0]] // chunk)):
                 live = [s for s in seqs if lens[s] > n * chunk]
-                begin = [starts[s] + n * chunk for s in live]
-                end = [min(starts[s + 1], first + chunk) for s, first in zip(live, begin)]
-                rows, real = gated_delta.chunk_rows(begin, end, chunk, device)
+                rows, real = _rows_of_chunk(starts, live, n * chunk, chunk, device)
                 before, total = (
                     now[: len(live)],
                     gates(g[rows].to(dtype)).transpose(1, 2)[..., None],
@@ -114,11 +123,9 @@ def _states(
                     torch.exp(last),
                 )
                 then = keep(then)
-                h[torch.tensor([first_row[s] + n for s in live], device=device)] = stored(
-                    before, then
-                ).to(h.dtype)
-                got = value(got, left, own).transpose(1, 2)
-                v_new[rows[real]] = got[real].to(v_new.dtype)
+                row = torch.tensor([first_row[s] + n for s in live], device=device)
+                h[row] = stored(before, then).to(h.dtype)
+                v_new[rows[real]] = value(got, left, own).transpose(1, 2)[real].to(v_new.dtype)
                 now[: len(live)] = then
             after[slot] = now.to(torch.float32)
         return {"h": h, "v_new": v_new, "state": after}
