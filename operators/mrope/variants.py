@@ -19,10 +19,10 @@ def _axes(shape, order=(0, 1, 2)):
 
 def _interleaved(shape):
     """Axes in turn, t h w t h w ..., as later models have them."""
-    axes = [0] * shape["half"]
+    axes = [0] * int(shape["half"])
     for axis, offset, size in ((1, 1, shape["section_h"]), (2, 2, shape["section_w"])):
-        axes[offset : min(3 * size, shape["half"]) : 3] = [axis] * len(
-            axes[offset : min(3 * size, shape["half"]) : 3]
+        axes[offset : min(3 * size, int(shape["half"])) : 3] = [axis] * len(
+            axes[offset : min(3 * size, int(shape["half"])) : 3]
         )
     return axes
 
@@ -83,7 +83,7 @@ def _mrope(
 
     def compute(shape, q, k, cos, sin):
         pick = torch.tensor(axes(shape), device=q.device)
-        frequency = torch.arange(shape["half"], device=q.device)
+        frequency = torch.arange(int(shape["half"]), device=q.device)
         tables_ = tables(cos, sin)
         if tables_ is None:
             return None
@@ -96,9 +96,9 @@ def _mrope(
             step = max(1, _CHUNK // x[0].numel())
             for at in range(0, len(x), step):
                 rows = slice(at, at + step)
-                part = x[rows, :, : 2 * shape["half"]].to(wide)
+                part = x[rows, :, : 2 * int(shape["half"])].to(wide)
                 got = rotate(part, c[rows], s[rows]).to(x.dtype)
-                out[name + "_out"][rows, :, : 2 * shape["half"]] = got
+                out[name + "_out"][rows, :, : 2 * int(shape["half"])] = got
         if spoil:
             spoil(out, shape, {"q_out": q, "k_out": k})
         return out
@@ -144,13 +144,13 @@ def _in_fp8(out, shape, given):
 
 def _past_the_rotation(out, shape, given):
     for tensor in out.values():
-        tensor[..., 2 * shape["half"] :] = 0
+        tensor[..., 2 * int(shape["half"]) :] = 0
 
 
 def _with_tail(compute):
     """Only where some channels are not rotated."""
     return lambda shape, **given: (
-        compute(shape, **given) if shape["head_size"] > 2 * shape["half"] else None
+        compute(shape, **given) if shape["head_size"] > 2 * int(shape["half"]) else None
     )
 
 

@@ -129,6 +129,22 @@ TEST(Compare, CodesAllowAFewNeighboursOnly) {
   EXPECT_EQ(CompareVectors(DType::kF8E4M3Fn, got, want, tolerance)->first_wrong, 7);
 }
 
+TEST(Compare, ZerosOfBothSignsAreTheSameAnswer) {
+  const Tolerance exact = {.kind = CompareKind::kExact};
+  EXPECT_TRUE(CompareVectors<float>(DType::kF32, {-0.0F, 1}, {0.0F, 1}, exact)->within);
+  const Tolerance codes = {.kind = CompareKind::kCodes, .code_slack = 0};
+  EXPECT_TRUE(CompareVectors<uint8_t>(DType::kF8E4M3Fn, {0x80}, {0x00}, codes)->within);
+  EXPECT_FALSE(CompareVectors<uint8_t>(DType::kF8E4M3Fnuz, {0x80}, {0x00}, codes)->within);
+}
+
+TEST(Compare, ACodeWithThePoisonsBitsIsNoPoisonBesideItsNeighbour) {
+  const Tolerance codes = {.kind = CompareKind::kCodes, .code_slack = 1};
+  const auto near = CompareVectors<uint8_t>(DType::kF8E4M3Fnuz, {0xff}, {0xfe}, codes);
+  EXPECT_TRUE(near->within);
+  EXPECT_EQ(near->poisoned, 0);
+  EXPECT_EQ(CompareVectors<uint8_t>(DType::kF8E4M3Fnuz, {0xff}, {0x10}, codes)->poisoned, 1);
+}
+
 TEST(Compare, CodesAreForFp8) {
   EXPECT_THAT(
       CompareVectors<float>(DType::kF32, {1}, {1}, {.kind = CompareKind::kCodes, .code_slack = 0}),

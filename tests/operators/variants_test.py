@@ -37,11 +37,40 @@ def cases(operator, extra_shapes):
                 yield "%s %s seed %d" % (label, regime, seed), shape, regime, given, expected
 
 
+class Factories:
+    """While entered, notes calls that make a tensor without naming its device."""
+
+    NAMES = ("arange", "empty", "zeros", "ones", "full", "rand", "randn", "randint", "randperm")
+    NAMES += ("linspace", "eye", "tensor", "tril_indices", "triu_indices", "scalar_tensor")
+
+    def __enter__(self):
+        self.without_device, self.now = [], "inputs and reference"
+        self._kept = {name: getattr(torch, name) for name in self.NAMES}
+        for name, function in self._kept.items():
+            setattr(torch, name, self._watched(name, function))
+        return self
+
+    def _watched(self, name, function):
+        def call(*args, **kwargs):
+            if kwargs.get("device") is None:
+                self.without_device.append("%s: torch.%s" % (self.now, name))
+            return function(*args, **kwargs)
+
+        return call
+
+    def __exit__(self, *_):
+        for name, function in self._kept.items():
+            setattr(torch, name, function)
+
+
+def variants_of(name):
+    return load_module("variants_of_" + name, os.path.join(ROOT, "operators", name, "variants.py"))
+
+
 class Variants(unittest.TestCase):
     def check(self, name):
         operator = Operator(name)
-        path = os.path.join(ROOT, "operators", name, "variants.py")
-        variants = load_module("variants_of_" + name, path)
+        variants = variants_of(name)
         refused = set()
         for label, shape, regime, given, expected in cases(operator, variants.EXTRA_SHAPES):
             for how, compute in variants.HONEST.items():
@@ -68,6 +97,21 @@ class Variants(unittest.TestCase):
         for name in NAMES:
             with self.subTest(operator=name):
                 self.check(name)
+
+    def test_programs_say_on_which_device_they_make_tensors(self):
+        """A tensor made on the CPU by default would fail, or crawl, beside inputs on a GPU."""
+        for name in NAMES:
+            operator, variants = Operator(name), variants_of(name)
+            shape = operator.resolve(operator.tier("small")[-1])
+            with Factories() as factories:
+                given = operator.module.inputs(shape, 1, "typical", "cpu")
+                operator.module.reference(shape, **given)
+                programs = {**variants.HONEST, **{k: v[0] for k, v in variants.WRONG.items()}}
+                for how, compute in programs.items():
+                    factories.now = "%s: %s" % (name, how)
+                    compute(shape, **{key: tensor.clone() for key, tensor in given.items()})
+            with self.subTest(operator=name):
+                self.assertEqual(factories.without_device, [])
 
     def test_an_answer_to_other_inputs_is_refused(self):
         for name in NAMES:
