@@ -39,6 +39,7 @@ struct SuiteArgs {
   Selection selection;         // lint: which workloads of the suite
   std::string device = "cpu";  // lint: where
   std::vector<std::string> regimes;  // lint: of inputs; empty = all
+  bool references_only = false;      // lint: compute expected outputs and nothing else
   Format format = Format::kText;
 };
 

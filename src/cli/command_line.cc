@@ -87,6 +87,8 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
   verb->add_option("--regime", args->regimes, "lint: typical, heavy_tail, offset (default: all)")
       ->delimiter(',')
       ->check(CLI::IsMember({"typical", "heavy_tail", "offset"}));
+  verb->add_flag("--references", args->references_only,
+                 "lint: only run the references, and time them");
   AddJson(verb, &args->format);
 }
 

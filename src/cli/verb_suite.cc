@@ -101,7 +101,9 @@ Result<int> Show(const SuiteArgs& args) {
                 "suite show needs an operator or a suite: roofmark suite show published-440");
   }
   if (args.name.ends_with(".toml") || TRY(suite::IsNamedSuite(args.name))) return ShowSuite(args);
-  const suite::Suite suite = TRY(suite::LoadSuite({.operators = {args.name}}));
+  const suite::Suite suite = TRY_IN(suite::LoadSuite({.operators = {args.name}}),
+                                    fmt::format("no suite has this name (suites: {})",
+                                                fmt::join(TRY(suite::NamedSuites()), ", ")));
   const Operator& op = *suite.FindOperator(args.name);
   if (args.format == Format::kText) {
     fmt::print("{}: {}\n{}\n\n{:24} {:10} {:8} {:>12}  {}\n", op.name, op.summary, op.source,

@@ -45,6 +45,10 @@ struct Admission {
 Result<Admission> Admit(const Workload& workload, device::Device& device, Reference& reference,
                         const std::vector<std::string>& regimes);
 
+// Draws inputs and computes the expected outputs once a regime; kInput where they are not finite.
+Result<void> RunReference(const Workload& workload, device::Device& device, Reference& reference,
+                          const std::vector<std::string>& regimes);
+
 // A line of `roofmark suite lint --json`.
 Json AdmissionToJson(const Workload& workload, const Admission& admission);
 

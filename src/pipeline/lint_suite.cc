@@ -17,10 +17,22 @@ const std::vector<std::string>& RegimesOr(const std::vector<std::string>& regime
   return regimes.empty() ? all : regimes;
 }
 
+Result<std::optional<gate::Admission>> Look(const Workload& workload, device::Device& machine,
+                                            gate::Reference& reference,
+                                            const std::vector<std::string>& regimes,
+                                            bool references_only) {
+  if (!references_only) {
+    return std::optional(TRY(gate::Admit(workload, machine, reference, regimes)));
+  }
+  TRY(gate::RunReference(workload, machine, reference, regimes));
+  return std::optional<gate::Admission>();
+}
+
 }  // namespace
 
-Result<void> LintSuite(const std::vector<Workload>& workloads, DeviceKind device,
-                       const std::vector<std::string>& regimes, const LintSink& sink) {
+Result<void> LintSuite(const std::vector<Workload>& workloads, const LintOptions& options,
+                       const LintSink& sink) {
+  const DeviceKind device = options.device;
   const std::unique_ptr<device::Device> machine =
       TRY(device == DeviceKind::kCpu ? device::OpenCpu() : device::OpenCuda());
   std::optional<gate::Reference> reference;
@@ -34,11 +46,12 @@ Result<void> LintSuite(const std::vector<Workload>& workloads, DeviceKind device
     }
     const Clock::time_point begin = Clock::now();
     LintFinding finding{.workload = &workload};
-    Result<gate::Admission> admission =
-        gate::Admit(workload, *machine, *reference, RegimesOr(regimes));
+    const auto regimes = RegimesOr(options.regimes);
+    Result<std::optional<gate::Admission>> admission =
+        Look(workload, *machine, *reference, regimes, options.references_only);
     finding.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (admission) {
-      finding.admission = std::move(*admission);
+      finding.admission = std::move(*admission);  // nothing for a reference alone
     } else if (admission.error().kind() == ErrorKind::kDevice) {
       finding.left_out = admission.error().message();
       // What failed may have left the worker in any state.

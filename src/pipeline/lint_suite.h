@@ -16,18 +16,25 @@ namespace roofmark::pipeline {
 
 struct LintFinding {
   const Workload* workload = nullptr;
-  std::optional<gate::Admission> admission;  // absent: not tried
+  std::optional<gate::Admission> admission;  // absent: not tried, or only its reference
   std::string left_out;                      // why not
   double seconds = 0;
 };
 using LintSink = std::function<void(const LintFinding&, size_t done, size_t total)>;
 
-// Workloads that do not fit the device are left out, and said so. `regimes` empty: all three.
-// Errors: the machine's, and an operator's (a reference that fails, no admission programs).
-Result<void> LintSuite(const std::vector<Workload>& workloads, DeviceKind device,
-                       const std::vector<std::string>& regimes, const LintSink& sink);
+struct LintOptions {
+  DeviceKind device = DeviceKind::kCpu;
+  std::vector<std::string> regimes;  // empty: all three
+  // Only draw inputs and compute the expected outputs, once a regime, and see that they are finite.
+  bool references_only = false;
+};
 
-// As AdmissionToJson, with `left_out` (text or null) and `seconds`.
+// Workloads that do not fit the device are left out, and said so.
+// Errors: the machine's, and an operator's (a reference that fails, no admission programs).
+Result<void> LintSuite(const std::vector<Workload>& workloads, const LintOptions& options,
+                       const LintSink& sink);
+
+// As AdmissionToJson, with `left_out` (text or null) and `seconds`; of references alone just those.
 Json LintFindingToJson(const LintFinding& finding);
 
 }  // namespace roofmark::pipeline

@@ -91,7 +91,8 @@ class Operator:
                 evaluate(rule["of"], {**names, "L": a, "M": b}) for a, b in zip(first, second)
             ]
             names[name] = int(max(values) if rule.get("take") == "max" else sum(values))
-        return {**names, **self.card["attributes"]}
+        # The judge passes attributes as floats, whatever they look like in the card.
+        return {**names, **{k: float(v) for k, v in self.card["attributes"].items()}}
 
     def sizes(self, tensor, names):
         return [int(evaluate(text, names)) for text in tensor["shape"]]
