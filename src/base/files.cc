@@ -134,6 +134,22 @@ Result<fs::path> DataDir() {
               "no operators/ folder near the binary; set ROOFMARK_DATA to Roofmark's data folder");
 }
 
+Result<std::vector<fs::path>> OperatorFolders() {
+  std::vector<fs::path> folders = {TRY(DataDir()) / "operators"};
+  const char* further = std::getenv("ROOFMARK_OPERATORS");
+  for (const std::string_view named : Split(further != nullptr ? further : "", ':')) {
+    if (named.empty()) continue;
+    if (!fs::is_directory(named)) {
+      return Fail(ErrorKind::kNotFound,
+                  fmt::format("ROOFMARK_OPERATORS names {}, which is no folder; it must hold one "
+                              "folder an operator",
+                              named));
+    }
+    folders.push_back(fs::absolute(named).lexically_normal());
+  }
+  return folders;
+}
+
 std::string PythonPath() {
   if (const char* named = std::getenv("ROOFMARK_PYTHON")) return named;
   if (fs::exists("/usr/lib/python3/dist-packages/torch")) return "/usr/bin/python3";

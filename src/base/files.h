@@ -32,6 +32,10 @@ Result<std::vector<fs::path>> ListFolder(const fs::path& path);
 // Where operators/, devices/, rules/, candidates/ and examples/ are: $ROOFMARK_DATA, or
 // ../share/roofmark beside the binary, or the source tree that the binary was built from.
 Result<fs::path> DataDir();
+// Where folders of operators are: DataDir()/operators, then each folder that $ROOFMARK_OPERATORS
+// names (separated by colons), so that a user's own operators need no place in Roofmark's tree.
+// Errors: kNotFound for one that does not exist.
+Result<std::vector<fs::path>> OperatorFolders();
 // The interpreter with PyTorch: $ROOFMARK_PYTHON, or /usr/bin/python3, or python3 on PATH.
 std::string PythonPath();
 

@@ -74,7 +74,7 @@ Result<Suite> LoadWeightedSuite(const std::filesystem::path& path, const Selecti
                 fmt::format("{}: format '{}' is not roofmark-suite/1", where, format));
   }
   std::map<std::string, Operator> operators;
-  for (const auto& op : TRY(ReadOperators(TRY(DataDir()) / "operators"))) {
+  for (const auto& op : TRY(ReadAllOperators())) {
     operators.emplace(op->name, *op);
   }
   MinedWeights weights;

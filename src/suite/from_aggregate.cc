@@ -248,7 +248,7 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
 }
 
 Result<Json> BuildSuite(const Aggregate& aggregate) {
-  const auto operators = TRY(ReadOperators(TRY(DataDir()) / "operators"));
+  const auto operators = TRY(ReadAllOperators());
   return BuildSuite(aggregate, operators);
 }
 

@@ -26,10 +26,10 @@ namespace roofmark::suite {
 // Errors: kInput where the aggregate holds no GPU time.
 Result<Json> BuildSuite(const Aggregate& aggregate,
                         std::span<const std::unique_ptr<const Operator>> operators);
-// With the operators of DataDir().
+// With all operators (ReadAllOperators).
 Result<Json> BuildSuite(const Aggregate& aggregate);
 
-// Reads such a document and merges its shapes into the cards of DataDir(). Workloads are the
+// Reads such a document and merges its shapes into the operators' cards. Workloads are the
 // selected ones; mined ones carry their weight, others (only where the selection names their tier
 // or id) weigh nothing. Errors: kNotFound, kIo, kInput; as MakeSuite.
 Result<Suite> LoadWeightedSuite(const std::filesystem::path& path, const Selection& selection);

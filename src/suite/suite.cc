@@ -65,11 +65,28 @@ Result<std::vector<std::unique_ptr<const Operator>>> ReadOperators(
   }
   if (operators.empty()) {
     return Fail(ErrorKind::kNotFound,
-                fmt::format("{}: no folder in it holds an operator.toml; set ROOFMARK_DATA to the "
-                            "folder that holds operators/",
+                fmt::format("{}: no folder in it holds an operator.toml; ROOFMARK_DATA names the "
+                            "folder that holds operators/, ROOFMARK_OPERATORS further ones",
                             operators_folder.string()));
   }
   return operators;
+}
+
+Result<std::vector<std::unique_ptr<const Operator>>> ReadAllOperators() {
+  std::vector<std::unique_ptr<const Operator>> all;
+  for (const fs::path& folder : TRY(OperatorFolders())) {
+    for (auto& op : TRY(ReadOperators(folder))) all.push_back(std::move(op));
+  }
+  const auto name = [](const auto& op) { return op->name; };
+  std::ranges::stable_sort(all, {}, name);
+  const auto twice = std::ranges::adjacent_find(all, {}, name);
+  if (twice != all.end()) {
+    return Fail(ErrorKind::kInput,
+                fmt::format("{} and {} hold operators of one name; rename one of them, folder and "
+                            "card",
+                            (*twice)->folder.string(), (*std::next(twice))->folder.string()));
+  }
+  return all;
 }
 
 Result<Suite> MakeSuite(std::vector<std::unique_ptr<const Operator>> operators,
@@ -88,7 +105,7 @@ Result<Suite> MakeSuite(std::vector<std::unique_ptr<const Operator>> operators,
 }
 
 Result<Suite> LoadSuite(const Selection& selection) {
-  return MakeSuite(TRY(ReadOperators(TRY(DataDir()) / "operators")), selection);
+  return MakeSuite(TRY(ReadAllOperators()), selection);
 }
 
 Weight PublishedWeight(const Operator& op, const Shape& shape) {

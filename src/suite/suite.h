@@ -38,12 +38,16 @@ struct Selection {
 Result<std::vector<std::unique_ptr<const Operator>>> ReadOperators(
     const std::filesystem::path& operators_folder);
 
+// The operators of every folder that OperatorFolders() (base/files.h) names, sorted by name.
+// Errors: as ReadOperators; kInput where two folders hold an operator of one name.
+Result<std::vector<std::unique_ptr<const Operator>>> ReadAllOperators();
+
 // The selected workloads with published weights (see PublishedWeight).
 // Errors: kNotFound for an operator or shape id that does not exist, with what does.
 Result<Suite> MakeSuite(std::vector<std::unique_ptr<const Operator>> operators,
                         const Selection& selection);
 
-// ReadOperators(DataDir()/operators) and MakeSuite.
+// ReadAllOperators and MakeSuite.
 Result<Suite> LoadSuite(const Selection& selection = {});
 
 // The weight of one shape where only operators have published weights: the operator's weight split

@@ -218,8 +218,13 @@ Result<std::vector<TreeEntry>> PlanTree(const TreeRequest& request) {
   }
   // Where Roofmark itself is installed under /usr, its operators and devices are not for workers.
   if (const auto data = DataDir()) {
-    for (const char* part : {"operators", "devices", "rules", "suites"}) {
+    for (const char* part : {"devices", "rules", "suites"}) {
       tree.push_back({.step = TreeStep::kHidden, .target = (*data / part).string()});
+    }
+  }
+  if (const auto folders = OperatorFolders()) {
+    for (const fs::path& folder : *folders) {
+      tree.push_back({.step = TreeStep::kHidden, .target = folder.string()});
     }
   }
   TRY(AddFolder(request.folder, "/candidate", TreeStep::kReadOnly, &tree));
