@@ -33,9 +33,13 @@ struct Selection {
 };
 
 struct SuiteArgs {
-  std::string action;          // "list", "show", "build", "lint"
+  std::string action;          // "list", "show", "build", "lint", "release", "verify"
   std::string name;            // operator or suite to show, aggregate to build from, suite to lint
-  fs::path out;                // suite weights, or lint's findings, to write
+                               // or to release, release to verify
+  fs::path out;                // suite weights, lint's findings or a release's folder, to write
+  fs::path stubs;              // build: where cards to fill in go; empty = none
+  std::string version;         // release: X.Y.Z; empty = the next patch, for weights only
+  bool weights_only = false;   // release: refresh the weights of the one that is there
   Selection selection;         // lint: which workloads of the suite
   std::string device = "cpu";  // lint: where
   std::vector<std::string> regimes;  // lint: of inputs; empty = all
@@ -61,13 +65,24 @@ struct CalibrateArgs {
 struct PackArgs {
   std::string op;
   std::string lane;
+  std::string alias;  // the operator's name in the bundle; empty = its own
   fs::path out;
   fs::path check;  // a bundle to check instead of writing one
+};
+
+struct CheckArgs {
+  fs::path bundle;
+  fs::path candidate;
+  std::vector<std::string> shapes;  // ids; empty = those that suit the device
+  bool all = false;                 // every shape of the bundle
+  std::string device;               // "cpu" or "cuda"; empty = where the bundle's lane runs
+  Format format = Format::kText;
 };
 
 struct JudgeArgs {
   std::vector<fs::path> candidates;
   Selection selection;
+  std::string alias;  // what the candidates call the operator (pack --alias); empty = its name
   std::string device = "cpu";
   std::string card;  // device card, by name or path; empty = found by the device's name
   std::string gate = "performance";
@@ -112,8 +127,8 @@ struct DoctorArgs {
   Format format = Format::kText;
 };
 
-using Args = std::variant<MineArgs, SuiteArgs, RooflineArgs, CalibrateArgs, PackArgs, JudgeArgs,
-                          ScoreArgs, ReportArgs, OptimizeArgs, DoctorArgs>;
+using Args = std::variant<MineArgs, SuiteArgs, RooflineArgs, CalibrateArgs, PackArgs, CheckArgs,
+                          JudgeArgs, ScoreArgs, ReportArgs, OptimizeArgs, DoctorArgs>;
 
 // What the command line means, or an exit code where it was answered already (--help, --version: 0;
 // a mistake, explained on stderr: 2).
@@ -123,9 +138,12 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv);
 // and not passed. Errors end in exit code 3 (2 for kUsage).
 Result<int> Mine(const MineArgs& args);
 Result<int> Suite(const SuiteArgs& args);
+Result<int> ReleaseSuite(const SuiteArgs& args);   // its action `release`
+Result<int> VerifyRelease(const SuiteArgs& args);  // its action `verify`
 Result<int> Roofline(const RooflineArgs& args);
 Result<int> Calibrate(const CalibrateArgs& args);
 Result<int> Pack(const PackArgs& args);
+Result<int> Check(const CheckArgs& args);
 Result<int> Judge(const JudgeArgs& args);
 Result<int> Score(const ScoreArgs& args);
 Result<int> Report(const ReportArgs& args);

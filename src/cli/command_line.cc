@@ -69,15 +69,25 @@ void AddMine(CLI::App* app, Chosen* chosen) {
 void AddSuite(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<SuiteArgs>();
   CLI::App* verb = AddVerb(app, chosen, args, "suite",
-                           "operators and suites: list, show, lint; weights from an aggregate",
-                           "roofmark suite build fleet.json -o suite.json");
+                           "operators and suites: list, show, lint, release; weights from an "
+                           "aggregate",
+                           "roofmark suite build fleet.json -o suite.json\n"
+                           "  roofmark suite release published-440 -o release/ --version 1.0.0");
   verb->add_option("action", args->action,
-                   "list operators, show one or a suite, build weights, or lint a suite: run its "
-                   "admission programs")
+                   "list operators, show one or a suite, build weights, lint a suite (run its "
+                   "admission programs), release a suite in two parts, or verify a release")
       ->required()
-      ->check(CLI::IsMember({"list", "show", "build", "lint"}));
-  verb->add_option("name", args->name, "operator or suite to show, or aggregate to build from");
-  verb->add_option("-o,--out", args->out, "suite to write; for lint, a line per workload");
+      ->check(CLI::IsMember({"list", "show", "build", "lint", "release", "verify"}));
+  verb->add_option("name", args->name,
+                   "operator or suite to show, aggregate to build from, suite to lint or release, "
+                   "or release to verify");
+  verb->add_option("-o,--out", args->out,
+                   "suite to write; for lint, a line per workload; for release, the folder");
+  verb->add_option("--stubs", args->stubs,
+                   "build: write cards to fill in for operators without one, into this folder");
+  verb->add_option("--version", args->version, "release: its semantic version, X.Y.Z");
+  verb->add_flag("--weights-only", args->weights_only,
+                 "release: refresh the weights of the release that is there, and nothing else");
   verb->add_option("--operator", args->selection.operators, "lint: only these operators")
       ->delimiter(',');
   verb->add_option("--shape", args->selection.shapes, "lint: only these shapes")->delimiter(',');
@@ -125,8 +135,25 @@ void AddPack(CLI::App* app, Chosen* chosen) {
               "roofmark pack --operator rms_norm --lane cuda -o bundle/");
   verb->add_option("--operator", args->op, "operator");
   verb->add_option("--lane", args->lane, "cpp, cuda, triton or torch");
+  verb->add_option("--alias", args->alias, "hide the operator's name behind this one");
   verb->add_option("-o,--out", args->out, "folder to write");
   verb->add_option("--check", args->check, "prove that nothing hidden is in this bundle");
+}
+
+void AddCheck(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<CheckArgs>();
+  CLI::App* verb = AddVerb(app, chosen, args, "check",
+                           "whether a candidate compiles and is right by a sealed bundle; no times",
+                           "roofmark check bundle/ my_kernel.cc");
+  verb->add_option("bundle", args->bundle, "folder written by `pack`")->required();
+  verb->add_option("candidate", args->candidate, "a file, or a folder with candidate.toml")
+      ->required();
+  verb->add_option("--shape", args->shapes, "shapes, by id (default: small ones on a CPU)")
+      ->delimiter(',');
+  verb->add_flag("--all", args->all, "every shape of the bundle");
+  verb->add_option("--device", args->device, "cpu or cuda (default: where the lane runs)")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  AddJson(verb, &args->format);
 }
 
 void AddJudge(CLI::App* app, Chosen* chosen) {
@@ -137,6 +164,7 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
   verb->add_option("candidates", args->candidates, "files, or folders with candidate.toml")
       ->required();
   AddSelection(verb, &args->selection);
+  verb->add_option("--alias", args->alias, "what the candidates call the operator (pack --alias)");
   verb->add_option("--device", args->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
   verb->add_option("--card", args->card, "device card for attainment, by name or path");
   verb->add_option("--gate", args->gate, "last gate to run")
@@ -211,7 +239,7 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv) {
   CLI::App app(kAbout, "roofmark");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("roofmark {}", kVersion));
-  for (const auto add : {AddMine, AddSuite, AddRoofline, AddCalibrate, AddPack, AddJudge, AddScore,
+  for (const auto add : {AddMine, AddSuite, AddRoofline, AddCalibrate, AddPack, AddCheck, AddJudge, AddScore,
                          AddReport, AddOptimize, AddDoctor}) {
     add(&app, &chosen);
   }

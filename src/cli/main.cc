@@ -15,6 +15,7 @@ struct Dispatch {
   Result<int> operator()(const RooflineArgs& args) const { return Roofline(args); }
   Result<int> operator()(const CalibrateArgs& args) const { return Calibrate(args); }
   Result<int> operator()(const PackArgs& args) const { return Pack(args); }
+  Result<int> operator()(const CheckArgs& args) const { return Check(args); }
   Result<int> operator()(const JudgeArgs& args) const { return Judge(args); }
   Result<int> operator()(const ScoreArgs& args) const { return Score(args); }
   Result<int> operator()(const ReportArgs& args) const { return Report(args); }

@@ -11,6 +11,7 @@
 #include "cli/selection.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/record.h"
+#include "suite/expression.h"
 
 namespace roofmark::cli {
 namespace {
@@ -34,6 +35,7 @@ Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, const su
   for (const fs::path& path : args.candidates) {
     entries.push_back({.operator_name = TRY(OperatorOf(path, args, suite)),
                        .candidate = TRY(candidate::ReadCandidate(path))});
+    entries.back().candidate.operator_alias = args.alias;
   }
   return entries;
 }
@@ -59,6 +61,7 @@ std::string CommandOf(const JudgeArgs& args) {
   for (const fs::path& path : args.candidates) words.push_back(path.filename().string());
   words.insert(words.end(), {"--device", args.device});
   if (!args.selection.tier.empty()) words.insert(words.end(), {"--tier", args.selection.tier});
+  if (!args.alias.empty()) words.insert(words.end(), {"--alias", args.alias});
   if (args.quick) words.emplace_back("--quick");
   return Join(words, " ");
 }
@@ -87,6 +90,14 @@ void Print(const Verdict& verdict, Format format) {
 }  // namespace
 
 Result<int> Judge(const JudgeArgs& args) {
+  if (!args.alias.empty() && args.selection.operators.size() != 1) {
+    return Fail(ErrorKind::kUsage,
+                "--alias needs --operator: say which operator it stands for; the bundle's "
+                ".canary.json records it");
+  }
+  if (!args.alias.empty() && !suite::IsUsableName(args.alias)) {
+    return Fail(ErrorKind::kUsage, "--alias: letters, digits and underscores");
+  }
   const DeviceKind kind = TRY(ParseDeviceKind(args.device));
   const suite::Suite suite = TRY(
       LoadSelection(args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));

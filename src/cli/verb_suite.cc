@@ -10,6 +10,7 @@
 #include "pipeline/mine_fleet.h"
 #include "suite/from_aggregate.h"
 #include "suite/named_suite.h"
+#include "suite/stub.h"
 #include "suite/suite.h"
 
 namespace roofmark::cli {
@@ -145,6 +146,26 @@ void PrintBuilt(const Json& suite, const fs::path& out) {
   if (!out.empty()) fmt::print("suite: {}\n", out.string());
 }
 
+void PrintStubs(const std::vector<suite::Stub>& stubs, Format format) {
+  for (const suite::Stub& stub : stubs) {
+    const std::string folder = stub.folder.string();
+    if (format == Format::kJson) {
+      fmt::print("{}\n", Json::MakeObject()
+                             .Set("operator", stub.op)
+                             .Set("share", stub.share)
+                             .Set("shapes", static_cast<int64_t>(stub.shapes))
+                             .Set("stub", folder.empty() ? Json() : Json(folder))
+                             .Set("why_not", stub.why_not)
+                             .Dump());
+    } else if (folder.empty()) {
+      fmt::print("no stub of {}: {}\n", stub.op, stub.why_not);
+    } else {
+      fmt::print("stub of {} ({:.2f} % of the fleet, {} shapes): {}\n", stub.op, 100 * stub.share,
+                 stub.shapes, folder);
+    }
+  }
+}
+
 Result<int> Build(const SuiteArgs& args) {
   if (args.name.empty()) {
     return Fail(ErrorKind::kUsage,
@@ -160,6 +181,10 @@ Result<int> Build(const SuiteArgs& args) {
   } else {
     PrintBuilt(suite, args.out);
   }
+  if (!args.stubs.empty()) {
+    const auto operators = TRY(suite::ReadAllOperators());
+    PrintStubs(TRY(suite::WriteStubs(aggregate, operators, args.stubs)), args.format);
+  }
   return 0;
 }
 
@@ -169,6 +194,8 @@ Result<int> Suite(const SuiteArgs& args) {
   if (args.action == "list") return List(args);
   if (args.action == "show") return Show(args);
   if (args.action == "lint") return LintSuite(args);
+  if (args.action == "release") return ReleaseSuite(args);
+  if (args.action == "verify") return VerifyRelease(args);
   return Build(args);
 }
 

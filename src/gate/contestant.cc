@@ -102,6 +102,12 @@ Result<void> Contestant::CopySources() {
     if (error) return Fail(ErrorKind::kIo, include.string() + ": " + error.message());
   }
   TRY(WriteFile(stage_.path() / "include/roofmark/abi.h", candidate::AbiHeader()));
+  if (!candidate_.operator_alias.empty()) {
+    Operator alias = op_;
+    alias.name = candidate_.operator_alias;
+    TRY(WriteFile(stage_.path() / "include/roofmark" / (alias.name + ".h"),
+                  candidate::ContractHeader(alias)));
+  }
   return WriteFile(stage_.path() / "include/roofmark" / (op_.name + ".h"),
                    candidate::ContractHeader(op_));
 }

@@ -33,6 +33,9 @@ struct Candidate {
   std::string entry = "run";
   std::vector<std::string> options;                  // compiler options
   std::vector<std::filesystem::path> include_paths;  // relative to folder
+  // What the sources call the operator, where that is not its name: they were written against a
+  // bundle with an alias (pipeline/pack.h). Empty = the operator's name.
+  std::string operator_alias;
   std::string content_hash;                          // SHA-256 over names and bytes of the sources
 };
 

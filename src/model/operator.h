@@ -39,6 +39,8 @@ struct TensorSpec {
   // An output that a call updates: it holds the input of the same name beforehand. Candidates get
   // one tensor, references take the one and return the other.
   bool in_place = false;
+
+  bool operator==(const TensorSpec&) const = default;
 };
 
 // A derived axis: an expression, or the sum (or maximum) of one over the entries L of list axis
@@ -76,6 +78,8 @@ struct Tolerance {
   double code_slack = 0;
   GroupBy group_by = GroupBy::kOffsets;
   std::string groups;  // the output that holds offsets or labels
+
+  bool operator==(const Tolerance&) const = default;
 };
 
 // The formulas as the public benchmark released them, where ours differ. Where a released figure

@@ -44,6 +44,8 @@ struct Shape {
   Tier tier = Tier::kCorrected;
   Phase phase = Phase::kUnknown;
   Axes axes;
+  // Judged and weighed like any other, but in no bundle and in no public part of a release.
+  bool hidden = false;
   Published published;
 };
 

@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <ctime>
-
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "candidate/build.h"
+#include "pipeline/folder_output_internal.h"
+#include "pipeline/pack_alias_internal.h"
 #include "pipeline/pack_check.h"
-#include "worker/python_files.h"
+#include "pipeline/pack_parts_internal.h"
 
 namespace roofmark::pipeline {
 namespace {
@@ -30,7 +30,8 @@ Write one kernel that computes this on every shape of the contract, and be fast.
 | `reference.py` | what is right, in PyTorch, and the kind of inputs that a kernel is given |
 | `shapes.jsonl` | the sizes, one shape a line; a list may be {{"rle": [[value, count]]}} |
 | `rules.md` | entry points, what is allowed, how a kernel is judged |
-{native}| `MANIFEST.json` | the hash of each file |
+{native}| `check` | `./check my_kernel` says whether it compiles and is right |
+| `MANIFEST.json` | the hash of each file |
 
 The sizes are those that count, but a kernel must be right for any. Values are drawn afresh for
 every call.
@@ -41,60 +42,22 @@ This bundle carries the token {canary}. It must not appear in training data.
 constexpr std::string_view kNativeRow =
     "| `include/roofmark/` | the C header with the argument struct |\n";
 
+// Only names that say nothing about this machine: the bundle is read elsewhere.
+constexpr std::string_view kCheckScript = R"sh(#!/bin/sh
+# Does a kernel compile, and is it right? Says outcome and reason of each shape, and how fast it is
+# to nobody.
+#   ./check my_kernel.cc [--shape ID] [--all] [--device cuda]
+# Runs the program roofmark: $ROOFMARK, or the one beside this folder, or the one on PATH.
+here=$(cd "$(dirname "$0")" && pwd) || exit 3
+for roofmark in "$ROOFMARK" "$here/../roofmark" "$(command -v roofmark)"; do
+  if [ -f "$roofmark" ] && [ -x "$roofmark" ]; then exec "$roofmark" check "$here" "$@"; fi
+done
+echo "check: no program roofmark; name it in ROOFMARK or put it beside the bundle" >&2
+exit 3
+)sh";
+
 bool IsNative(Lane lane) {
   return lane == Lane::kCpp || lane == Lane::kCuda;
-}
-
-Json DTypeToJson(const TensorSpec& tensor) {
-  if (tensor.dtype_axis.empty()) return DTypeName(tensor.dtype);
-  Json of = Json::MakeArray();
-  for (const DType dtype : tensor.dtypes) of.Push(DTypeName(dtype));
-  return Json::MakeObject().Set("axis", tensor.dtype_axis).Set("of", std::move(of));
-}
-
-Json TensorsToJson(const std::vector<TensorSpec>& tensors) {
-  Json list = Json::MakeArray();
-  for (const TensorSpec& tensor : tensors) {
-    Json sizes = Json::MakeArray();
-    for (const std::string& size : tensor.sizes) sizes.Push(size);
-    Json row = Json::MakeObject()
-                   .Set("name", tensor.name)
-                   .Set("dtype", DTypeToJson(tensor))
-                   .Set("shape", std::move(sizes))
-                   .Set("residency", tensor.residency == Residency::kCold ? "cold" : "warm");
-    if (tensor.in_place) row.Set("in_place", true);
-    list.Push(std::move(row));
-  }
-  return list;
-}
-
-Json FormulaToJson(const Formula& formula) {
-  if (formula.over.empty()) return formula.expression;
-  Json fold = Json::MakeObject().Set("over", formula.over);
-  if (!formula.with.empty()) fold.Set("with", formula.with);
-  fold.Set("of", formula.expression);
-  if (formula.take == Take::kMax) fold.Set("take", "max");
-  return fold;
-}
-
-Json ToleranceToJson(const Tolerance& tolerance) {
-  switch (tolerance.kind) {
-    case CompareKind::kExact:
-      return Json::MakeObject().Set("kind", "exact");
-    case CompareKind::kCodes:
-      return Json::MakeObject().Set("kind", "codes").Set("code_slack", tolerance.code_slack);
-    case CompareKind::kGrouped:
-      return Json::MakeObject()
-          .Set("kind", "grouped")
-          .Set(tolerance.group_by == GroupBy::kLabels ? "labels" : "offsets", tolerance.groups);
-    case CompareKind::kNumeric:
-      break;
-  }
-  return Json::MakeObject()
-      .Set("kind", "numeric")
-      .Set("rtol", tolerance.rtol)
-      .Set("atol_rms", tolerance.atol_rms)
-      .Set("rel_l2", tolerance.rel_l2);
 }
 
 std::string ReadmeText(const Operator& op, Lane lane, std::string_view canary) {
@@ -102,49 +65,6 @@ std::string ReadmeText(const Operator& op, Lane lane, std::string_view canary) {
                      fmt::arg("lane", LaneName(lane)), fmt::arg("summary", op.summary),
                      fmt::arg("native", IsNative(lane) ? kNativeRow : ""),
                      fmt::arg("canary", canary));
-}
-
-// What is not listed here (tier extras, released figures) is not public.
-std::string ShapesText(const Operator& op) {
-  std::string text;
-  for (const Shape& shape : op.shapes) {
-    text += Json::MakeObject()
-                .Set("id", shape.id)
-                .Set("tier", TierName(shape.tier))
-                .Set("phase", PhaseName(shape.phase))
-                .Set("axes", AxesToJson(shape.axes))
-                .Dump();
-    text += '\n';
-  }
-  return text;
-}
-
-// The text of a module of ours that references may import, as their worker has it.
-Result<std::string> ReferenceModule(const std::string& name) {
-  std::vector<worker::TreeEntry> tree;
-  worker::AddPythonFiles(worker::PythonAudience::kReference, &tree);
-  for (const worker::TreeEntry& entry : tree) {
-    if (entry.target.ends_with("/roofmark_ref/" + name)) return entry.text;
-  }
-  return Fail(ErrorKind::kInput,
-              "reference.py imports roofmark_ref/" + name + ", which is not there");
-}
-
-// For lines such as "from roofmark_ref import fp8".
-Result<std::vector<BundleFile>> ImportedFiles(const std::string& reference) {
-  constexpr std::string_view kImport = "from roofmark_ref import ";
-  std::vector<BundleFile> files;
-  for (const std::string_view line : Split(reference, '\n')) {
-    if (!line.starts_with(kImport)) continue;
-    if (files.empty()) {
-      files.push_back({"roofmark_ref/__init__.py", TRY(ReferenceModule("__init__.py"))});
-    }
-    for (const std::string_view part : Split(line.substr(kImport.size()), ',')) {
-      const std::string module = std::string(Trim(part)) + ".py";
-      files.push_back({"roofmark_ref/" + module, TRY(ReferenceModule(module))});
-    }
-  }
-  return files;
 }
 
 std::string ManifestText(const Operator& op, Lane lane, std::string_view canary,
@@ -167,83 +87,71 @@ std::string MakeCanary() {
   return fmt::format("roofmark-canary-{:016x}{:016x}", RandomSeed(), RandomSeed());
 }
 
-std::string NowText() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+// A name that another operator has would be taken for that one.
+Result<void> RequireUsable(const Operator& op, const std::string& alias, const fs::path& data) {
+  if (alias.empty()) return {};
+  bool known = fs::exists(data / "operators" / alias);
+  for (const fs::path& folder : TRY(OperatorFolders())) known |= fs::exists(folder / alias);
+  return CheckAlias(op, alias, known);
 }
 
-Result<void> RequireFree(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(fs::symlink_status(folder)) && !fs::is_empty(folder, error)) {
-    return Fail(ErrorKind::kInput,
-                folder.string() + ": is there already; remove it or name another folder with -o");
-  }
-  return {};
-}
-
-Result<void> PutInPlace(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::remove(to, error);  // an empty folder that the person made
-  fs::rename(from, to, error);
-  if (error) return Fail(ErrorKind::kIo, to.string() + ": cannot create: " + error.message());
-  return {};
+Json SidecarOf(const Operator& op, const BundleSpec& spec, const std::string& manifest) {
+  Json sidecar = Json::MakeObject();
+  sidecar.Set("canary", spec.canary).Set("operator", op.name);
+  if (!spec.alias.empty()) sidecar.Set("alias", spec.alias);
+  sidecar.Set("lane", LaneName(spec.lane)).Set("created", NowText());
+  sidecar.Set("manifest_sha256", Sha256Hex(manifest));
+  return sidecar;
 }
 
 }  // namespace
 
-Json ReducedCard(const Operator& op) {
-  Json axes = Json::MakeObject();
-  Json derived = Json::MakeObject();
-  Json attributes = Json::MakeObject();
-  Json tolerance = Json::MakeObject();
-  for (const auto& [name, is_list] : op.axes) axes.Set(name, is_list ? "list" : "int");
-  for (const Formula& formula : op.derived) derived.Set(formula.name, FormulaToJson(formula));
-  for (const auto& [name, value] : op.attributes) attributes.Set(name, value);
-  for (const auto& [name, bounds] : op.tolerance) tolerance.Set(name, ToleranceToJson(bounds));
-  return Json::MakeObject()
-      .Set("name", op.name)
-      .Set("summary", op.summary)
-      .Set("axes", std::move(axes))
-      .Set("derived", std::move(derived))
-      .Set("attributes", std::move(attributes))
-      .Set("inputs", TensorsToJson(op.inputs))
-      .Set("outputs", TensorsToJson(op.outputs))
-      .Set("tolerance", std::move(tolerance));
-}
-
-Result<std::vector<BundleFile>> MakeBundle(const Operator& op, Lane lane, std::string_view canary,
+Result<std::vector<BundleFile>> MakeBundle(const Operator& op, const BundleSpec& spec,
                                            const fs::path& data) {
+  const Lane lane = spec.lane;
+  const std::vector<std::string> names = NamesBehind(op);
+  const auto rename = [&](std::string_view text) {
+    return spec.alias.empty() ? std::string(text) : Renamed(text, names, spec.alias);
+  };
+  Operator shown = op;
+  if (!spec.alias.empty()) shown.name = spec.alias;
+  shown.summary = rename(op.summary);
   const std::string reference = TRY(ReadFile(op.folder / "reference.py"));
   const fs::path rules = data / "examples/lanes" / (std::string(LaneName(lane)) + ".md");
-  std::vector<BundleFile> files = TRY(ImportedFiles(reference));
-  files.push_back({"README.md", ReadmeText(op, lane, canary)});
-  files.push_back({"contract.json", ReducedCard(op).Dump(2) + "\n"});
-  files.push_back({"shapes.jsonl", ShapesText(op)});
-  files.push_back({"reference.py", reference});
-  files.push_back({"rules.md", TRY_IN(ReadFile(rules), "the rules of the lane")});
-  if (IsNative(lane)) {
-    files.push_back({"include/roofmark/abi.h", candidate::AbiHeader()});
-    files.push_back({"include/roofmark/" + op.name + ".h", candidate::ContractHeader(op)});
+  std::vector<BundleFile> files;
+  for (const BundleFile& module : TRY(ImportedModules(reference))) {
+    files.push_back({.path = rename(module.path), .text = rename(module.text)});
   }
-  files.push_back({std::string(kManifestName), ManifestText(op, lane, canary, files)});
+  files.push_back({.path = "README.md", .text = ReadmeText(shown, lane, spec.canary)});
+  files.push_back({.path = "check", .text = std::string(kCheckScript), .executable = true});
+  files.push_back({.path = "contract.json", .text = ContractText(shown)});
+  files.push_back({.path = "shapes.jsonl", .text = PublicShapesText(shown)});
+  files.push_back({.path = "reference.py", .text = rename(reference)});
+  files.push_back({.path = "rules.md", .text = TRY_IN(ReadFile(rules), "the rules of the lane")});
+  if (IsNative(lane)) {
+    files.push_back({.path = "include/roofmark/abi.h", .text = candidate::AbiHeader()});
+    files.push_back({.path = "include/roofmark/" + shown.name + ".h",
+                     .text = candidate::ContractHeader(shown)});
+  }
+  files.push_back({.path = std::string(kManifestName),
+                   .text = ManifestText(shown, lane, spec.canary, files)});
   return files;
 }
 
-Result<PackedBundle> PackBundle(const Operator& op, Lane lane, const fs::path& folder,
+Result<PackedBundle> PackBundle(const Operator& op, BundleSpec spec, const fs::path& folder,
                                 const fs::path& data) {
-  fs::path target = fs::absolute(folder).lexically_normal();
-  if (!target.has_filename()) target = target.parent_path();
+  const fs::path target = TargetFolder(folder);
   TRY(RequireFree(target));
+  TRY(RequireUsable(op, spec.alias, data));
+  spec.canary = MakeCanary();
   PackedBundle packed{
-      .folder = target, .sidecar = target.string() + ".canary.json", .canary = MakeCanary()};
+      .folder = target, .sidecar = target.string() + ".canary.json", .canary = spec.canary};
   // Beside the target, so that the last step is one rename.
   const fs::path staging = fmt::format("{}.{}.partial", target.string(), ::getpid());
-  const std::vector<BundleFile> files = TRY(MakeBundle(op, lane, packed.canary, data));
-  for (const BundleFile& file : files) TRY(WriteFile(staging / file.path, file.text));
-  const Result<std::vector<Finding>> findings = CheckBundle(staging, {.data = data});
+  const std::vector<BundleFile> files = TRY(MakeBundle(op, spec, data));
+  TRY(WriteFiles(files, staging));
+  const Result<std::vector<Finding>> findings =
+      CheckBundle(staging, {.data = data, .operator_folder = op.folder});
   if (!findings || !findings->empty()) {
     fs::remove_all(staging);
     if (!findings) return std::unexpected(findings.error());
@@ -253,14 +161,7 @@ Result<PackedBundle> PackBundle(const Operator& op, Lane lane, const fs::path& f
                 fmt::format("{}: the bundle would show what is hidden; nothing was written:{}",
                             op.name, list));
   }
-  TRY(WriteFile(packed.sidecar, Json::MakeObject()
-                                        .Set("canary", packed.canary)
-                                        .Set("operator", op.name)
-                                        .Set("lane", LaneName(lane))
-                                        .Set("created", NowText())
-                                        .Set("manifest_sha256", Sha256Hex(files.back().text))
-                                        .Dump(2) +
-                                    "\n"));
+  TRY(WriteFile(packed.sidecar, SidecarOf(op, spec, files.back().text).Dump(2) + "\n"));
   TRY(PutInPlace(staging, target));
   return packed;
 }

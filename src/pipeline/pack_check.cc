@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -11,6 +12,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "pipeline/pack.h"
+#include "pipeline/pack_alias_internal.h"
 #include "pipeline/pack_scan_internal.h"
 #include "suite/card.h"
 
@@ -28,13 +30,20 @@ struct Contents {
   std::vector<Finding> findings;
 };
 
+// Working copies by their folder (git also has a file of that name), and bare git repositories.
+bool IsVersionHistory(const fs::path& path) {
+  constexpr std::array<std::string_view, 5> kFolders = {".git", ".hg", ".svn", ".bzr", ".jj"};
+  if (std::ranges::find(kFolders, path.filename().string()) != kFolders.end()) return true;
+  return fs::is_directory(path) && fs::is_directory(path / "objects") && fs::exists(path / "HEAD");
+}
+
 Result<Contents> ReadTree(const fs::path& folder) {
   Contents contents;
   std::error_code error;
   fs::recursive_directory_iterator it(folder, error);
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
     const std::string path = it->path().lexically_relative(folder).string();
-    if (it->path().filename() == ".git") {
+    if (IsVersionHistory(it->path())) {
       contents.findings.push_back(
           {path, 0, "is a version history, which remembers what was there"});
       it.disable_recursion_pending();
@@ -130,36 +139,39 @@ void CompareContents(const Texts& files, const std::vector<BundleFile>& made,
   }
 }
 
-void Scan(const Texts& files, const Scanner& scanner, std::vector<Finding>* findings) {
-  for (const auto& [path, text] : files) {
-    std::ranges::move(scanner.ScanName(path), std::back_inserter(*findings));
-    std::ranges::move(scanner.ScanText(path, text), std::back_inserter(*findings));
-  }
-}
-
 // The part of the check that needs the operator.
 Result<void> CheckAgainstOperator(const Texts& files, const Manifest& manifest,
-                                  const CheckAgainst& against, std::vector<Finding>* findings) {
-  const Operator op = TRY(suite::ReadOperator(against.data / "operators" / manifest.operator_name));
-  const std::vector<BundleFile> made =
-      TRY(MakeBundle(op, manifest.lane, manifest.canary, against.data));
+                                  const fs::path& folder, const CheckAgainst& against,
+                                  std::vector<Finding>* findings) {
+  const Operator op = TRY(suite::ReadOperator(folder));
+  BundleSpec spec{.lane = manifest.lane, .canary = manifest.canary};
+  if (op.name != manifest.operator_name) spec.alias = manifest.operator_name;
+  const std::vector<BundleFile> made = TRY(MakeBundle(op, spec, against.data));
   CompareContents(files, made, findings);
-  const Hidden hidden = TRY(CollectHidden(op, against.data / "devices"));
-  const Surroundings surroundings = LookAround();
-  Scanner scanner{.hidden = hidden, .surroundings = surroundings, .allowed = {}};
-  for (const BundleFile& file : made) {
-    if (file.path == "shapes.jsonl" || file.path == "contract.json") {
-      scanner.allowed.merge(NumbersIn(file.text));
-    }
+  Hidden hidden = TRY(CollectHidden(op, against.data / "devices"));
+  if (!spec.alias.empty()) hidden.names = NamesBehind(op);
+  std::ranges::move(ScanForHidden(files, hidden, made), std::back_inserter(*findings));
+  return {};
+}
+
+// Where the operator of the bundle is; empty where that is unknown. The name comes from the bundle,
+// so it must not lead anywhere else.
+fs::path OperatorFolderOf(const Manifest& manifest, const CheckAgainst& against) {
+  if (!against.operator_folder.empty()) return against.operator_folder;
+  const fs::path name(manifest.operator_name);
+  if (name.empty() || name != name.filename()) return {};
+  std::vector<fs::path> folders = {against.data / "operators"};
+  if (const auto known = OperatorFolders()) {
+    folders.insert(folders.end(), known->begin(), known->end());
   }
-  Scan(files, scanner, findings);
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / name / "operator.toml")) return folder / name;
+  }
   return {};
 }
 
 void ScanWithoutOperator(const Texts& files, std::vector<Finding>* findings) {
-  const Hidden hidden;
-  const Surroundings surroundings = LookAround();
-  Scan(files, {.hidden = hidden, .surroundings = surroundings, .allowed = {}}, findings);
+  std::ranges::move(ScanForHidden(files, {}, {}), std::back_inserter(*findings));
 }
 
 std::vector<Finding> Sorted(std::vector<Finding> findings) {
@@ -195,17 +207,17 @@ Result<std::vector<Finding>> CheckBundle(const fs::path& folder, const CheckAgai
     return Sorted(std::move(findings));
   }
   CompareHashes(contents.files, *manifest, &findings);
-  // The name comes from the bundle, so it must not lead anywhere else.
-  const fs::path name(manifest->operator_name);
-  if (name != name.filename() || !fs::exists(against.data / "operators" / name / "operator.toml")) {
+  const fs::path operator_folder = OperatorFolderOf(*manifest, against);
+  if (operator_folder.empty()) {
     findings.push_back({manifest_name, 0,
                         fmt::format("its operator '{}' is unknown here, so its hidden figures "
-                                    "cannot be searched for",
+                                    "cannot be searched for; if that is an alias, say of what "
+                                    "with --operator",
                                     manifest->operator_name)});
     ScanWithoutOperator(contents.files, &findings);
     return Sorted(std::move(findings));
   }
-  TRY(CheckAgainstOperator(contents.files, *manifest, against, &findings));
+  TRY(CheckAgainstOperator(contents.files, *manifest, operator_folder, against, &findings));
   return Sorted(std::move(findings));
 }
 

@@ -27,6 +27,8 @@ std::string FindingText(const Finding& finding);
 // Where the operators and device cards are against which a bundle is checked.
 struct CheckAgainst {
   std::filesystem::path data;  // DataDir(); holds operators/ and devices/
+  // The operator that the bundle is of, where its name is an alias; empty = by the name.
+  std::filesystem::path operator_folder;
 };
 
 // All findings, by file and line; empty = sealed. A bundle that cannot be checked at all (no

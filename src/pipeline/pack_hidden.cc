@@ -16,6 +16,7 @@ namespace {
 
 // Formulas such as "2*m" are too short to be told from code that happens to look like them.
 constexpr size_t kShortestText = 8;
+constexpr size_t kShortestId = 5;
 
 void AddFigure(double value, std::string what, Hidden* hidden) {
   if (value != 0) hidden->figures.push_back({.value = value, .what = std::move(what)});
@@ -113,6 +114,8 @@ Result<Hidden> CollectHidden(const Operator& op, const fs::path& devices) {
   for (const Shape& shape : op.shapes) {
     const Workload workload = TRY(suite::MakeWorkload(op, shape));
     AddFigure(suite::PublishedWeight(op, shape).value, workload.Id() + " weight", &hidden);
+    // Shorter ids ("0") are words of any text.
+    if (shape.hidden && shape.id.size() >= kShortestId) hidden.words.push_back(Squeeze(shape.id));
     AddComputed(workload, &hidden);
     AddSol(workload, cards, &hidden);
   }

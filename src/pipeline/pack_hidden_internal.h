@@ -36,6 +36,7 @@ struct Hidden {
   std::vector<HiddenFigure> figures;
   std::vector<std::string> texts;  // without spaces, lower case; each at least 8 long
   std::vector<std::string> words;  // whole words, lower case: names of sources ("sglang")
+  std::vector<std::string> names;  // of the operator behind an alias, in any spelling
 };
 
 // Everything hidden about the operator: released figures and weights as its files hold them, W and

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "pipeline/pack_alias_internal.h"
 #include "pipeline/pack_scan_internal.h"
 
 namespace roofmark::pipeline {
@@ -17,6 +18,14 @@ namespace {
 
 // Shorter host and user names occur in any text by chance.
 constexpr size_t kShortestName = 4;
+
+// Shorter values occur in any text by chance.
+constexpr size_t kShortestSecret = 8;
+constexpr size_t kShortestFolder = 5;
+constexpr std::array<std::string_view, 6> kSecretNames = {"KEY",      "TOKEN",  "SECRET",
+                                                          "PASSWORD", "PASSWD", "CREDENTIAL"};
+constexpr std::array<std::string_view, 5> kFolderNames = {"HOME", "PWD", "TMPDIR", "VIRTUAL_ENV",
+                                                          "ROOFMARK_DATA"};
 
 // Where absolute paths begin. A bundle is read elsewhere, so none of them can be right in it.
 constexpr std::array<std::string_view, 17> kRoots = {
@@ -27,6 +36,17 @@ constexpr std::array<std::string_view, 6> kTimeUnits = {"ns", "us", "ms", "usec"
 
 bool IsWordChar(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+// By the name of an environment variable: a value that nobody else may see.
+bool IsSecretName(std::string_view name) {
+  return std::ranges::any_of(kSecretNames, [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  });
+}
+
+bool IsFolderName(std::string_view name) {
+  return std::ranges::find(kFolderNames, name) != kFolderNames.end();
 }
 
 // A run of letters, digits, '_' and '-'.
@@ -126,10 +146,13 @@ std::optional<std::string> SourceText(std::string_view line, const Hidden& hidde
       return fmt::format("holds a hidden formula or source: '{}'", text);
     }
   }
+  if (const auto name = FindName(line, hidden.names)) {
+    return fmt::format("names the operator behind the alias: '{}'", *name);
+  }
   for (const Word& word : WordsOf(line)) {
     const std::string lower = Squeeze(word.In(line));
     if (std::ranges::find(hidden.words, lower) != hidden.words.end()) {
-      return fmt::format("names where figures come from: '{}'", word.In(line));
+      return fmt::format("names a hidden source or shape: '{}'", word.In(line));
     }
   }
   return std::nullopt;
@@ -161,6 +184,11 @@ std::optional<std::string> Place(std::string_view line, const Surroundings& surr
       return "holds a path of a machine: a drive letter";
     }
   }
+  for (const auto& [variable, value] : surroundings.values) {
+    if (line.find(value) != std::string_view::npos) {
+      return fmt::format("holds the value of this environment's {}", variable);
+    }
+  }
   for (const Word& word : WordsOf(line)) {
     const auto& names = surroundings.words;
     if (std::ranges::find(names, word.In(line)) != names.end()) {
@@ -183,6 +211,16 @@ Surroundings LookAround() {
   if (const passwd* entry = ::getpwuid(::geteuid())) around.words.emplace_back(entry->pw_name);
   for (const char* variable : {"USER", "LOGNAME", "SUDO_USER"}) {
     if (const char* value = std::getenv(variable)) around.words.emplace_back(value);
+  }
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, equals);
+    const std::string_view value = text.substr(equals + 1);
+    const bool telling = IsSecretName(name) ? value.size() >= kShortestSecret
+                                            : IsFolderName(name) && value.size() >= kShortestFolder;
+    if (telling) around.values.emplace_back(name, value);
   }
   // "root" is a word of mathematics and "localhost" of everybody.
   std::erase_if(around.words, [](const std::string& word) {
@@ -215,6 +253,24 @@ std::vector<Finding> Scanner::ScanName(const std::string& path) const {
   for (std::optional<std::string> what : {HiddenName(words), HiddenNumber(words, *this),
                                           SourceText(words, hidden), Place(words, surroundings)}) {
     if (what) findings.push_back({path, 0, "its name " + *std::move(what)});
+  }
+  return findings;
+}
+
+std::vector<Finding> ScanForHidden(const std::map<std::string, std::string>& files,
+                                   const Hidden& hidden, const std::vector<BundleFile>& made) {
+  const Surroundings surroundings = LookAround();
+  Scanner scanner{.hidden = hidden, .surroundings = surroundings, .allowed = {}};
+  for (const BundleFile& file : made) {
+    const std::string name = file.path.substr(file.path.rfind('/') + 1);
+    if (name == "shapes.jsonl" || name == "contract.json") {
+      scanner.allowed.merge(NumbersIn(file.text));
+    }
+  }
+  std::vector<Finding> findings;
+  for (const auto& [path, text] : files) {
+    std::ranges::move(scanner.ScanName(path), std::back_inserter(findings));
+    std::ranges::move(scanner.ScanText(path, text), std::back_inserter(findings));
   }
   return findings;
 }

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/testing.h"
 #include "pipeline/pack_check.h"
+#include "pipeline/pack_parts_internal.h"
 #include "suite/card.h"
 #include "suite/suite.h"
 
@@ -31,7 +33,7 @@ std::string ListOf(const std::vector<Finding>& findings) {
 // A fresh bundle to spoil.
 class PlantedLeak : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_THAT(PackBundle(Rms(), Lane::kCpp, bundle_, kData), IsOk()); }
+  void SetUp() override { ASSERT_THAT(PackBundle(Rms(), {.lane = Lane::kCpp}, bundle_, kData), IsOk()); }
 
   std::vector<Finding> Check() { return *CheckBundle(bundle_, {.data = kData}); }
 
@@ -69,7 +71,7 @@ TEST(Pack, WritesABundleOfEveryOperatorAndLaneThatPassesItsCheck) {
   for (const auto& op : *operators) {
     for (const Lane lane : {Lane::kCpp, Lane::kCuda, Lane::kTriton, Lane::kTorch}) {
       const fs::path folder = dir.path() / fmt::format("{}-{}", op->name, LaneName(lane));
-      ASSERT_THAT(PackBundle(*op, lane, folder, kData), IsOk());
+      ASSERT_THAT(PackBundle(*op, {.lane = lane}, folder, kData), IsOk());
       EXPECT_EQ(ListOf(*CheckBundle(folder, {.data = kData})), "");
     }
   }
@@ -77,7 +79,7 @@ TEST(Pack, WritesABundleOfEveryOperatorAndLaneThatPassesItsCheck) {
 
 TEST(Pack, HoldsTheReferenceTheContractTheShapesAndTheRules) {
   const TempDir dir = *TempDir::Make("roofmark-pack");
-  const auto packed = PackBundle(Rms(), Lane::kCpp, dir.path() / "b", kData);
+  const auto packed = PackBundle(Rms(), {.lane = Lane::kCpp}, dir.path() / "b", kData);
   ASSERT_THAT(packed, IsOk());
   for (const char* file : {"README.md", "contract.json", "shapes.jsonl", "reference.py", "rules.md",
                            "include/roofmark/abi.h", "include/roofmark/rms_norm.h"}) {
@@ -93,12 +95,46 @@ TEST(Pack, HoldsTheReferenceTheContractTheShapesAndTheRules) {
 
 TEST(Pack, GivesPythonLanesNoHeaderAndOperatorsTheModulesTheirReferenceImports) {
   const Operator mm = *suite::ReadOperator(kData / "operators/block_scaled_mm");
-  const auto files = MakeBundle(mm, Lane::kTriton, "x", kData);
+  const auto files = MakeBundle(mm, {.lane = Lane::kTriton, .canary = "x"}, kData);
   ASSERT_THAT(files, IsOk());
   std::vector<std::string> paths;
   for (const BundleFile& file : *files) paths.push_back(file.path);
   EXPECT_THAT(paths, testing::IsSupersetOf({"roofmark_ref/__init__.py", "roofmark_ref/fp8.py"}));
   EXPECT_THAT(paths, testing::Not(testing::Contains(testing::StartsWith("include/"))));
+}
+
+TEST(Pack, BringsTheModulesOfEveryFormOfImport) {
+  for (const char* line : {"from roofmark_ref import fp8", "from roofmark_ref.fp8 import decode",
+                           "import roofmark_ref.fp8 as codes"}) {
+    const auto files = ImportedModules(fmt::format("import torch\n{}\n", line));
+    ASSERT_THAT(files, IsOk());
+    ASSERT_EQ(files->size(), 2u) << line;
+    EXPECT_EQ((*files)[1].path, "roofmark_ref/fp8.py");
+  }
+  EXPECT_THAT(ImportedModules("from roofmark_ref import secrets\n"),
+              HasError(ErrorKind::kInput, "roofmark_ref/secrets.py"));
+  EXPECT_EQ(ImportedModules("import torch  # not roofmark_ref\n")->size(), 0u);
+}
+
+TEST(Pack, LeavesHiddenShapesOutAndFindsThemWhereTheyAreNamed) {
+  const TempDir dir = *TempDir::Make("roofmark-pack");
+  for (const char* part : {"operators/rms_norm", "examples/lanes", "devices"}) {
+    fs::create_directories(dir.path() / part);
+    fs::copy(kData / part, dir.path() / part, fs::copy_options::recursive);
+  }
+  const fs::path shapes = dir.path() / "operators/rms_norm/shapes.jsonl";
+  ASSERT_THAT(WriteFile(shapes, *ReadFile(shapes) +
+                                    R"({"id": "held-back", "tier": "small", "phase": "decode", )"
+                                    R"("hidden": true, "axes": {"tokens": 77, "hidden": 555}})"),
+              IsOk());
+  const Operator op = *suite::ReadOperator(dir.path() / "operators/rms_norm");
+  EXPECT_TRUE(op.shapes.back().hidden);
+  ASSERT_THAT(PackBundle(op, {.lane = Lane::kCpp}, dir.path() / "b", dir.path()), IsOk());
+  EXPECT_EQ(ReadFile(dir.path() / "b/shapes.jsonl")->find("held-back"), std::string::npos);
+  const fs::path readme = dir.path() / "b/README.md";
+  ASSERT_THAT(WriteFile(readme, *ReadFile(readme) + "try held-back too\n"), IsOk());
+  EXPECT_THAT(ListOf(*CheckBundle(dir.path() / "b", {.data = dir.path()})),
+              testing::HasSubstr("names a hidden source or shape: 'held-back'"));
 }
 
 TEST(Pack, ReducesTheCardToWhatACallerMustKnow) {
@@ -111,7 +147,7 @@ TEST(Pack, ReducesTheCardToWhatACallerMustKnow) {
 
 TEST(Pack, KeepsTheCanaryInASidecarOutsideTheBundle) {
   const TempDir dir = *TempDir::Make("roofmark-pack");
-  const auto packed = PackBundle(Rms(), Lane::kTorch, dir.path() / "b/", kData);
+  const auto packed = PackBundle(Rms(), {.lane = Lane::kTorch}, dir.path() / "b/", kData);
   ASSERT_THAT(packed, IsOk());
   const auto sidecar = ReadJson(dir.path() / "b.canary.json");
   ASSERT_THAT(sidecar, IsOk());
@@ -119,14 +155,14 @@ TEST(Pack, KeepsTheCanaryInASidecarOutsideTheBundle) {
   EXPECT_EQ(*sidecar->String("manifest_sha256"),
             Sha256Hex(*ReadFile(packed->folder / "MANIFEST.json")));
   EXPECT_NE(ReadFile(packed->folder / "README.md")->find(packed->canary), std::string::npos);
-  const auto other = PackBundle(Rms(), Lane::kTorch, dir.path() / "c", kData);
+  const auto other = PackBundle(Rms(), {.lane = Lane::kTorch}, dir.path() / "c", kData);
   EXPECT_NE(other->canary, packed->canary);
 }
 
 TEST(Pack, LeavesAFolderAloneThatHoldsSomething) {
   const TempDir dir = *TempDir::Make("roofmark-pack");
   ASSERT_THAT(WriteFile(dir.path() / "b/mine.txt", "mine"), IsOk());
-  EXPECT_THAT(PackBundle(Rms(), Lane::kCpp, dir.path() / "b", kData),
+  EXPECT_THAT(PackBundle(Rms(), {.lane = Lane::kCpp}, dir.path() / "b", kData),
               HasError(ErrorKind::kInput, "is there already"));
   EXPECT_EQ(ListFolder(dir.path())->size(), 1u);
 }
@@ -141,7 +177,7 @@ TEST(Pack, WritesNothingWhenTheReferenceItselfLeaks) {
   const fs::path reference = dir.path() / "operators/rms_norm/reference.py";
   ASSERT_THAT(WriteFile(reference, *ReadFile(reference) + "# production needs 9.95 us\n"), IsOk());
   const Operator op = *suite::ReadOperator(dir.path() / "operators/rms_norm");
-  EXPECT_THAT(PackBundle(op, Lane::kCpp, dir.path() / "b", dir.path()),
+  EXPECT_THAT(PackBundle(op, {.lane = Lane::kCpp}, dir.path() / "b", dir.path()),
               HasError(ErrorKind::kInput, "states a time: '9.95 us'"));
   EXPECT_FALSE(fs::exists(dir.path() / "b"));
   EXPECT_FALSE(fs::exists(dir.path() / "b.canary.json"));
@@ -213,8 +249,8 @@ TEST_F(PlantedLeak, TimesWithTheirUnit) {
 
 TEST_F(PlantedLeak, SourcesAndFormulas) {
   FindsLine("# tokens * (4*hidden+1)", "holds a hidden formula or source");
-  FindsLine("# as vLLM's kernel", "names where figures come from: 'vLLM'");
-  FindsLine("# from aiter", "names where figures come from: 'aiter'");
+  FindsLine("# as vLLM's kernel", "names a hidden source or shape: 'vLLM'");
+  FindsLine("# from aiter", "names a hidden source or shape: 'aiter'");
 }
 
 TEST_F(PlantedLeak, PlacesAndPeople) {
@@ -229,6 +265,15 @@ TEST_F(PlantedLeak, PlacesAndPeople) {
   }
 }
 
+TEST_F(PlantedLeak, ValuesOfThisEnvironment) {
+  ::setenv("SOME_API_KEY", "q7w8e9r0t1", 1);
+  ::setenv("VIRTUAL_ENV", "some-place/venv", 1);
+  FindsLine("# q7w8e9r0t1", "holds the value of this environment's SOME_API_KEY");
+  FindsLine("# in some-place/venv", "holds the value of this environment's VIRTUAL_ENV");
+  ::unsetenv("SOME_API_KEY");
+  ::unsetenv("VIRTUAL_ENV");
+}
+
 TEST_F(PlantedLeak, FilesThatDoNotBelong) {
   ASSERT_THAT(WriteFile(bundle_ / "notes.txt", "hello\n"), IsOk());
   ASSERT_THAT(WriteFile(bundle_ / "roofline.txt", "hello\n"), IsOk());
@@ -239,6 +284,9 @@ TEST_F(PlantedLeak, FilesThatDoNotBelong) {
   Finds("notes.txt", 0, "is no file of a bundle");
   Finds("roofline.txt", 0, "its name names a hidden fact: 'roofline'");
   Finds(".git", 0, "version history");
+  ASSERT_THAT(WriteFile(bundle_ / "bare/HEAD", "ref\n"), IsOk());
+  fs::create_directories(bundle_ / "bare/objects");
+  Finds("bare", 0, "version history");
   Finds("blob", 0, "is not text");
   Finds("link", 0, "is a symbolic link");
   Finds("empty", 0, "is an empty folder");

@@ -62,7 +62,9 @@ Result<std::set<std::string>> FilesOf(const Candidate& candidate) {
 }
 
 Json ManifestOf(const Candidate& candidate) {
-  return Json::MakeObject()
+  Json manifest = Json::MakeObject();
+  if (!candidate.operator_alias.empty()) manifest.Set("operator_alias", candidate.operator_alias);
+  return manifest
       .Set("name", candidate.name)
       .Set("lane", LaneName(candidate.lane))
       .Set("baseline", candidate.role == Role::kBaseline)
@@ -77,6 +79,9 @@ Result<Candidate> CandidateOf(const Json& manifest) {
   candidate.lane = TRY(ParseLane(TRY(manifest.String("lane"))));
   candidate.role = TRY(manifest.Bool("baseline")) ? Role::kBaseline : Role::kCandidate;
   candidate.entry = TRY(manifest.String("entry"));
+  if (manifest.Find("operator_alias") != nullptr) {
+    candidate.operator_alias = TRY(manifest.String("operator_alias"));
+  }
   candidate.options = TRY(ReadTexts(manifest, "options"));
   for (const std::string& text : TRY(ReadTexts(manifest, "sources"))) {
     candidate.sources.emplace_back(text);

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "suite/expression.h"
+#include "suite/stub.h"
 
 namespace roofmark::suite {
 namespace {
@@ -430,6 +431,7 @@ Result<Operator> ParseCard(const Json& card) {
 Result<Operator> ReadOperator(const std::filesystem::path& folder) {
   const fs::path card_path = folder / "operator.toml";
   const Json card = TRY(ReadToml(card_path));
+  TRY(RefuseStub(card, folder));
   Operator op = TRY_IN(ParseCard(card), card_path.string());
   const std::string folder_name = fs::absolute(folder).lexically_normal().filename().string();
   if (op.name != folder_name && !folder_name.empty()) {

@@ -72,7 +72,7 @@ Result<void> CheckAxes(const Operator& op, Axes* axes) {
 
 Result<Shape> ParseShape(const Json& line, const Operator& op) {
   if (!line.is_object()) return Fail(ErrorKind::kInput, "a shape must be an object");
-  TRY(line.AllowKeys({"id", "tier", "phase", "axes", "published"}));
+  TRY(line.AllowKeys({"id", "tier", "phase", "axes", "hidden", "published"}));
   Shape shape;
   shape.id = TRY(line.String("id"));
   const auto plain = [](char c) {
@@ -86,6 +86,7 @@ Result<Shape> ParseShape(const Json& line, const Operator& op) {
   shape.phase = TRY(ParsePhase(TRY(line.String("phase"))));
   shape.axes = TRY(AxesFromJson(*TRY(line.ObjectAt("axes"))));
   TRY(CheckAxes(op, &shape.axes));
+  if (line.Find("hidden") != nullptr) shape.hidden = TRY(line.Bool("hidden"));
   if (const Json* published = line.Find("published")) {
     shape.published = TRY_IN(ParsePublished(*published), "published");
   }

@@ -4,6 +4,7 @@
 import importlib.util
 import os
 
+import roofmark_ref
 import torch
 
 from roofmark_arenas import Arenas, Refusal
@@ -56,6 +57,8 @@ class Worker:
 
     def load(self, request, _fds):
         path = request["path"]
+        # A sealed bundle brings the modules that its reference imports, under its own names.
+        roofmark_ref.__path__.append(os.path.join(os.path.dirname(path), "roofmark_ref"))
         module = _load_file("roofmark_operator_reference", path)
         for name in ("inputs", "reference"):
             if not callable(getattr(module, name, None)):

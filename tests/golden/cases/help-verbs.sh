@@ -4,6 +4,7 @@
 "$ROOFMARK" roofline --help
 "$ROOFMARK" calibrate --help
 "$ROOFMARK" pack --help
+"$ROOFMARK" check --help
 "$ROOFMARK" judge --help
 "$ROOFMARK" score --help
 "$ROOFMARK" report --help
