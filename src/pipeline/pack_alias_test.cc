@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "pipeline/open_bundle.h"
+#include "pipeline/pack.h"
 #include "pipeline/pack_alias_internal.h"
 #include "pipeline/pack_check.h"
 #include "suite/card.h"

@@ -221,8 +221,8 @@ TEST_F(PlantedLeak, HiddenFiguresInAnyNotation) {
   FindsLine("# 1932.462", work);
   FindsLine("# 9.95", work);
   FindsLine("x5122048 = 0", work);
-  FindsLine("# 0.0251", "gives away rms_norm weight");
-  FindsLine("# 2.51 %", "gives away rms_norm weight in percent");
+  FindsLine("# 0.025127", "gives away rms_norm weight");
+  FindsLine("# 2.5127 %", "gives away rms_norm weight");
 }
 
 TEST_F(PlantedLeak, FiguresThatOnlyOurFormulasKnow) {

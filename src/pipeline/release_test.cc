@@ -204,6 +204,7 @@ TEST(Release, KeepsHiddenShapesInTheHiddenPart) {
 
 TEST(Release, IsRefusedWhereTheReferenceLeaksOrNothingIsSelected) {
   const TempDir dir = *TempDir::Make("roofmark-release");
+  fs::create_directories(dir.path() / "ops");
   fs::copy(kData / "operators/rms_norm", dir.path() / "ops/rms_norm", fs::copy_options::recursive);
   const fs::path reference = dir.path() / "ops/rms_norm/reference.py";
   ASSERT_THAT(WriteFile(reference, *ReadFile(reference) + "# production needs 9.95 us\n"), IsOk());

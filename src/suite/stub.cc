@@ -117,9 +117,10 @@ std::string KernelComments(const Unknown& unknown) {
 }
 
 constexpr std::string_view kCard = R"toml(# A stub that `roofmark suite build` wrote: {share:.2f} % of the fleet's GPU time is {op}, which has
-# no card. Replace each "{mark}", write reference.py beside this file (inputs() and reference()) and
-# delete the line below. docs/add-an-operator.md shows a whole operator, operators/rms_norm a real one.
-{kernels}stub = true
+# no card. Replace each "{mark}", write reference.py beside this file (inputs() and reference()),
+# then delete the line `stub = true`. docs/add-an-operator.md shows a whole operator.
+{kernels}
+stub = true
 name = "{op}"
 summary = "{mark}: what it computes, a formula in one line"
 source = "{mark}: where this contract comes from"

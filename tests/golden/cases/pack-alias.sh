@@ -9,9 +9,12 @@ grep '"operator"\|"alias"' bundle.canary.json
 "$ROOFMARK" pack --check bundle --operator silu_and_mul; echo "-> $?"
 sed 's/silu_and_mul/zeta/g' "$DATA/candidates/silu_and_mul/silu_and_mul.cc" > kernel.cc
 "$ROOFMARK" check bundle kernel.cc; echo "-> $?"
-judge() { "$ROOFMARK" judge kernel.cc --gate correctness --shape s-odd --store s.db "$@"; echo "-> $?"; }
+judge() {
+  "$ROOFMARK" judge kernel.cc --gate correctness --shape s-odd --store s.db "$@" > said 2>&1
+  echo "-> $?"; grep -v ^judging said | sed 's/ *$//'
+}
 judge --operator silu_and_mul --alias zeta
-judge --operator silu_and_mul | sed 's/ *$//' | head -2
+judge --operator silu_and_mul | head -2
 judge --alias zeta
 judge --operator silu_and_mul --alias ../zeta
 "$ROOFMARK" pack --operator silu_and_mul --lane cpp --alias rms_norm -o other; echo "-> $?"
