@@ -59,7 +59,7 @@ Result<int> ReleaseSuite(const SuiteArgs& args) {
   if (args.name.empty() || args.out.empty() || (args.version.empty() && !args.weights_only)) {
     return Fail(ErrorKind::kUsage,
                 "suite release needs a suite, a folder and a version: roofmark suite release "
-                "published -o release --version 1.0.0");
+                "published-440 -o release --version 1.0.0");
   }
   if (!args.version.empty()) {
     const auto version = pipeline::ParseVersion(args.version);

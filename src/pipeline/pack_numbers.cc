@@ -15,6 +15,7 @@ constexpr size_t kHashLength = 32;
 constexpr size_t kTellingDigits = 5;
 constexpr size_t kTellingWholeNumber = 6;
 constexpr size_t kTellingDecimal = 3;
+constexpr size_t kTellingSignificant = 2;  // "10.0" is in every text
 constexpr double kRounding = 1e-12;  // of figures that were computed
 
 bool IsDigit(char c) {
@@ -132,7 +133,8 @@ bool GivesAway(const NumberToken& token, double value) {
     return true;
   }
   const bool telling = token.written_digits >= kTellingWholeNumber ||
-                       (token.has_point && token.written_digits >= kTellingDecimal);
+                       (token.has_point && token.written_digits >= kTellingDecimal &&
+                        length >= kTellingSignificant);
   return telling && std::abs(token.value - std::abs(value)) <= kRounding * token.value;
 }
 

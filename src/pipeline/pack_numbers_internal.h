@@ -27,8 +27,8 @@ std::vector<NumberToken> FindNumbers(std::string_view text);
 std::string SignificantDigits(double value, size_t count);
 
 // True when a reader of the token learns the value: at least five significant digits agree at any
-// decimal scale, or the token is the very value and not short (it has a decimal point and three
-// digits, or six digits). Shorter ones are in every text and prove nothing.
+// decimal scale, or the token is the very value and not short (six digits, or three with a decimal
+// point and not only zeros after the first). Shorter ones are in every text and prove nothing.
 bool GivesAway(const NumberToken& token, double value);
 
 }  // namespace roofmark::pipeline

@@ -30,6 +30,11 @@ TEST(FindNumbers, SeesNoneInHashesAndTheDigitsOfNames) {
   EXPECT_THAT(Written("bf16 c-decode-h4096"), testing::ElementsAre("16", "4096"));
 }
 
+TEST(GivesAway, IsNotSaidOfRoundNumbersThatStandInEveryText) {
+  EXPECT_FALSE(GivesAway(FindNumbers("10.0").front(), 10));
+  EXPECT_TRUE(GivesAway(FindNumbers("10.5").front(), 10.5));
+}
+
 TEST(GivesAway, ComparesSignificantDigitsAtAnyScale) {
   const auto gives = [](std::string_view text, double value) {
     return GivesAway(FindNumbers(text).front(), value);

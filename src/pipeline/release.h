@@ -11,6 +11,7 @@
 //   hidden/workloads.jsonl        all workloads, hidden shapes too, with work and traffic
 //   hidden/operators/NAME/        card.json (formulas, sources, released formulas), shapes.jsonl
 //                                 (released figures) and variants.py (wrong programs) as they are
+//   hidden/roofmark_ref/          modules that variants import
 //
 // The hash of a part is that of the lines "<sha256>  <path>\n" of its files, sorted by path: what
 // `sha256sum` prints of them. The version is semantic: a refresh of weights raises the last number,

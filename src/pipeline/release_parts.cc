@@ -69,6 +69,10 @@ Result<std::vector<BundleFile>> HiddenFiles(const Operator& op) {
     if (!fs::exists(op.folder / name)) continue;
     files.push_back({.path = folder + "/" + name, .text = TRY(ReadFile(op.folder / name))});
   }
+  if (!fs::exists(op.folder / "variants.py")) return files;
+  for (BundleFile& module : TRY(ImportedModules(files.back().text))) {
+    files.push_back({.path = "hidden/" + module.path, .text = std::move(module.text)});
+  }
   return files;
 }
 
