@@ -239,8 +239,8 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv) {
   CLI::App app(kAbout, "roofmark");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("roofmark {}", kVersion));
-  for (const auto add : {AddMine, AddSuite, AddRoofline, AddCalibrate, AddPack, AddCheck, AddJudge, AddScore,
-                         AddReport, AddOptimize, AddDoctor}) {
+  for (const auto add : {AddMine, AddSuite, AddRoofline, AddCalibrate, AddPack, AddCheck, AddJudge,
+                         AddScore, AddReport, AddOptimize, AddDoctor}) {
     add(&app, &chosen);
   }
   const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });

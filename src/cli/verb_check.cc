@@ -24,7 +24,8 @@ Result<DeviceKind> DeviceOf(const CheckArgs& args, Lane lane) {
 
 // Shapes that are named; else all, but on a CPU only small ones where the bundle has any.
 Result<std::vector<Workload>> ChosenOf(const Operator& op, const CheckArgs& args, DeviceKind kind) {
-  const bool has_small = std::ranges::find(op.shapes, Tier::kSmall, &Shape::tier) != op.shapes.end();
+  const bool has_small =
+      std::ranges::find(op.shapes, Tier::kSmall, &Shape::tier) != op.shapes.end();
   const bool only_small = kind == DeviceKind::kCpu && has_small && !args.all;
   std::vector<Workload> chosen;
   for (const Shape& shape : op.shapes) {
@@ -75,15 +76,18 @@ class Printer {
     if (reason == last_reason_) {
       fmt::print("    as above\n");
     } else {
-      for (const std::string_view line : Split(reason, '\n')) fmt::print("    {}\n", line);
+      for (const std::string_view line : Split(reason, '\n')) {
+        if (!Trim(line).empty()) fmt::print("    {}\n", line);
+      }
     }
     last_reason_ = reason;
   }
 
   int Finish() const {
     if (format_ == Format::kText) {
-      fmt::print("{} shapes, {} not passed\n", count_, refused_);
-      if (refused_ == 0) fmt::print("it compiles and is right; how fast it is, only a judge says\n");
+      fmt::print("{} shape{}, {} not passed\n", count_, count_ == 1 ? "" : "s", refused_);
+      if (refused_ == 0)
+        fmt::print("it compiles and is right; how fast it is, only a judge says\n");
     }
     return refused_ == 0 ? 0 : 1;
   }
@@ -101,10 +105,10 @@ Result<int> Check(const CheckArgs& args) {
   const pipeline::OpenBundle bundle = TRY(pipeline::ReadBundle(args.bundle));
   const Candidate candidate = TRY(candidate::ReadCandidate(args.candidate));
   if (candidate.lane != bundle.lane) {
-    return Fail(ErrorKind::kInput,
-                fmt::format("{} is a candidate of the lane {}; this bundle is for {}",
-                            args.candidate.string(), LaneName(candidate.lane),
-                            LaneName(bundle.lane)));
+    return Fail(
+        ErrorKind::kInput,
+        fmt::format("{} is a candidate of the lane {}; this bundle is for {}",
+                    args.candidate.string(), LaneName(candidate.lane), LaneName(bundle.lane)));
   }
   const DeviceKind kind = TRY(DeviceOf(args, bundle.lane));
   const std::vector<Workload> workloads = TRY(ChosenOf(bundle.op, args, kind));

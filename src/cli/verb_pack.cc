@@ -40,8 +40,8 @@ Result<int> Write(const PackArgs& args) {
   if (!lane) return Fail(ErrorKind::kUsage, "--lane: " + lane.error().message());
   const suite::Suite loaded = TRY(suite::LoadSuite({.operators = {args.op}}));
   const pipeline::PackedBundle packed =
-      TRY(pipeline::PackBundle(*loaded.FindOperator(args.op),
-                               {.lane = *lane, .alias = args.alias}, args.out, TRY(DataDir())));
+      TRY(pipeline::PackBundle(*loaded.FindOperator(args.op), {.lane = *lane, .alias = args.alias},
+                               args.out, TRY(DataDir())));
   fmt::print("{}: sealed bundle of {} for the lane {}; nothing hidden is in it\n",
              args.out.string(), args.op, args.lane);
   if (!args.alias.empty()) {

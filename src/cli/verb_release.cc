@@ -92,8 +92,8 @@ Result<int> VerifyRelease(const SuiteArgs& args) {
     return Fail(ErrorKind::kUsage, "suite verify needs a release: roofmark suite verify release");
   }
   const pipeline::Release release = TRY(pipeline::ReadRelease(args.name));
-  const std::vector<pipeline::Finding> findings = TRY(
-      pipeline::CheckRelease(args.name, TRY(suite::ReadAllOperators()), TRY(DataDir())));
+  const std::vector<pipeline::Finding> findings =
+      TRY(pipeline::CheckRelease(args.name, TRY(suite::ReadAllOperators()), TRY(DataDir())));
   for (const pipeline::Finding& finding : findings) {
     if (args.format == Format::kJson) {
       fmt::print("{}\n", Json::MakeObject()
@@ -108,8 +108,9 @@ Result<int> VerifyRelease(const SuiteArgs& args) {
   if (findings.empty() || args.format == Format::kText) Print(release, args.format);
   if (args.format == Format::kText) {
     const bool whole = fs::exists(fs::path(args.name) / "hidden");
-    fmt::print("{}\n", !findings.empty() ? fmt::format("{} findings", findings.size())
-                       : whole ? "as released; nothing hidden is in the public part"
+    fmt::print("{}\n", !findings.empty() ? fmt::format("{} finding{}", findings.size(),
+                                                       findings.size() == 1 ? "" : "s")
+                       : whole           ? "as released; nothing hidden is in the public part"
                                : "the public part is as released; the hidden part is not here");
   }
   return findings.empty() ? 0 : 1;

@@ -160,8 +160,8 @@ void PrintStubs(const std::vector<suite::Stub>& stubs, Format format) {
     } else if (folder.empty()) {
       fmt::print("no stub of {}: {}\n", stub.op, stub.why_not);
     } else {
-      fmt::print("stub of {} ({:.2f} % of the fleet, {} shape{}): {}\n", stub.op,
-                 100 * stub.share, stub.shapes, stub.shapes == 1 ? "" : "s", folder);
+      fmt::print("stub of {} ({:.2f} % of the fleet, {} shape{}): {}\n", stub.op, 100 * stub.share,
+                 stub.shapes, stub.shapes == 1 ? "" : "s", folder);
     }
   }
 }

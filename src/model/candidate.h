@@ -36,7 +36,7 @@ struct Candidate {
   // What the sources call the operator, where that is not its name: they were written against a
   // bundle with an alias (pipeline/pack.h). Empty = the operator's name.
   std::string operator_alias;
-  std::string content_hash;                          // SHA-256 over names and bytes of the sources
+  std::string content_hash;  // SHA-256 over names and bytes of the sources
 };
 
 }  // namespace roofmark

@@ -133,8 +133,8 @@ Result<std::vector<BundleFile>> MakeBundle(const Operator& op, const BundleSpec&
     files.push_back({.path = "include/roofmark/" + shown.name + ".h",
                      .text = candidate::ContractHeader(shown)});
   }
-  files.push_back({.path = std::string(kManifestName),
-                   .text = ManifestText(shown, lane, spec.canary, files)});
+  files.push_back(
+      {.path = std::string(kManifestName), .text = ManifestText(shown, lane, spec.canary, files)});
   return files;
 }
 

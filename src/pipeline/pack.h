@@ -34,10 +34,10 @@ struct BundleSpec {
   std::string canary;  // PackBundle makes its own
 };
 
-// README.md, contract.json, shapes.jsonl, reference.py (with the modules that it imports), rules.md,
-// check (a script: does a candidate compile, is it right, and never how fast it is) and, for native
-// lanes, include/roofmark/{abi,<operator>}.h; last the manifest, which holds the SHA-256 of each
-// other file. Shapes that are hidden are left out. `data` holds examples/lanes/<lane>.md.
+// README.md, contract.json, shapes.jsonl, reference.py (with the modules that it imports),
+// rules.md, check (a script: does a candidate compile, is it right, and never how fast it is) and,
+// for native lanes, include/roofmark/{abi,<operator>}.h; last the manifest, which holds the SHA-256
+// of each other file. Shapes that are hidden are left out. `data` holds examples/lanes/<lane>.md.
 // Errors: kNotFound, kIo; kInput where the reference imports a module that a bundle cannot hold.
 Result<std::vector<BundleFile>> MakeBundle(const Operator& op, const BundleSpec& spec,
                                            const std::filesystem::path& data);

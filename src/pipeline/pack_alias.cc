@@ -122,13 +122,13 @@ Result<void> CheckAlias(const Operator& op, const std::string& alias, bool known
                 fmt::format("alias '{}' must be letters, digits and underscores", alias));
   }
   if (FindName(alias, NamesBehind(op))) {
-    return Fail(ErrorKind::kInput, fmt::format("alias '{}' shows the name that it is to hide, '{}'",
-                                               alias, op.name));
+    return Fail(ErrorKind::kInput,
+                fmt::format("alias '{}' shows the name that it is to hide, '{}'", alias, op.name));
   }
   if (known) {
-    return Fail(ErrorKind::kInput,
-                fmt::format("alias '{}' is the name of another operator; choose one that is not",
-                            alias));
+    return Fail(
+        ErrorKind::kInput,
+        fmt::format("alias '{}' is the name of another operator; choose one that is not", alias));
   }
   return {};
 }

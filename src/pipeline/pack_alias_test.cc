@@ -43,7 +43,8 @@ TEST(Alias, StandsForTheNameInEverySpelling) {
 }
 
 TEST(Alias, LeavesOtherWordsAndOtherPeoplesFunctionsAlone) {
-  for (const char* text : {"norms", "rms_normal", "RMS normalisation", "F.rms_norm(x)", "rms, norm"}) {
+  for (const char* text :
+       {"norms", "rms_normal", "RMS normalisation", "F.rms_norm(x)", "rms, norm"}) {
     EXPECT_EQ(Renamed(text, kNames, "zeta"), text);
   }
 }
@@ -135,7 +136,8 @@ TEST(OpenBundle, ReadsBackTheContractOfEveryShippedOperatorAndNothingElse) {
 TEST(OpenBundle, RefusesWhatIsNone) {
   const TempDir dir = *TempDir::Make("roofmark-alias");
   EXPECT_THAT(ReadBundle(dir.path()), HasError(ErrorKind::kNotFound, "so this is no bundle"));
-  ASSERT_THAT(WriteFile(dir.path() / "MANIFEST.json", R"({"format": "roofmark-bundle/1"})"), IsOk());
+  ASSERT_THAT(WriteFile(dir.path() / "MANIFEST.json", R"({"format": "roofmark-bundle/1"})"),
+              IsOk());
   EXPECT_THAT(ReadBundle(dir.path()), HasError(ErrorKind::kInput, "pack it again"));
 }
 

@@ -16,7 +16,7 @@ constexpr size_t kTellingDigits = 5;
 constexpr size_t kTellingWholeNumber = 6;
 constexpr size_t kTellingDecimal = 3;
 constexpr size_t kTellingSignificant = 2;  // "10.0" is in every text
-constexpr double kRounding = 1e-12;  // of figures that were computed
+constexpr double kRounding = 1e-12;        // of figures that were computed
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
@@ -132,9 +132,9 @@ bool GivesAway(const NumberToken& token, double value) {
       token.digits == SignificantDigits(value, length)) {
     return true;
   }
-  const bool telling = token.written_digits >= kTellingWholeNumber ||
-                       (token.has_point && token.written_digits >= kTellingDecimal &&
-                        length >= kTellingSignificant);
+  const bool telling =
+      token.written_digits >= kTellingWholeNumber ||
+      (token.has_point && token.written_digits >= kTellingDecimal && length >= kTellingSignificant);
   return telling && std::abs(token.value - std::abs(value)) <= kRounding * token.value;
 }
 

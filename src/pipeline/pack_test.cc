@@ -33,7 +33,9 @@ std::string ListOf(const std::vector<Finding>& findings) {
 // A fresh bundle to spoil.
 class PlantedLeak : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_THAT(PackBundle(Rms(), {.lane = Lane::kCpp}, bundle_, kData), IsOk()); }
+  void SetUp() override {
+    ASSERT_THAT(PackBundle(Rms(), {.lane = Lane::kCpp}, bundle_, kData), IsOk());
+  }
 
   std::vector<Finding> Check() { return *CheckBundle(bundle_, {.data = kData}); }
 

@@ -88,9 +88,11 @@ Result<Manifest> ParseManifest(const Json& json) {
     }
     manifest.files[path] = hash.as_string();
   }
-  for (const auto& [key, part] : {std::pair{"public_sha256", kPublic}, {"hidden_sha256", kHidden}}) {
+  for (const auto& [key, part] :
+       {std::pair{"public_sha256", kPublic}, {"hidden_sha256", kHidden}}) {
     if (TRY(json.String(key)) != PartHash(manifest.files, part)) {
-      return Fail(ErrorKind::kInput, fmt::format("{} is not the hash of the files that it lists", key));
+      return Fail(ErrorKind::kInput,
+                  fmt::format("{} is not the hash of the files that it lists", key));
     }
   }
   return manifest;
@@ -151,8 +153,9 @@ Result<std::vector<BundleFile>> MakeFiles(const suite::Suite& suite, const Versi
     texts.merge(TextsOf(TRY(HiddenFiles(*op))));
   }
   if (!findings.empty()) {
-    return Fail(ErrorKind::kInput, "the public part would show what is hidden; nothing was written:" +
-                                       ListOf(findings));
+    return Fail(
+        ErrorKind::kInput,
+        "the public part would show what is hidden; nothing was written:" + ListOf(findings));
   }
   std::vector<std::string> ids;
   for (const Workload& workload : suite.workloads) ids.push_back(workload.Id());
@@ -271,9 +274,9 @@ Result<Release> RefreshWeights(const suite::Suite& suite, const Version& version
   Manifest manifest = TRY(ReadManifest(folder));
   std::vector<Finding> findings = TRY(CompareFiles(folder, manifest));
   if (!fs::exists(folder / kWeightsFile)) {
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("{}: the hidden part is not here, and weights belong to it",
-                            folder.string()));
+    return Fail(
+        ErrorKind::kNotFound,
+        fmt::format("{}: the hidden part is not here, and weights belong to it", folder.string()));
   }
   if (!findings.empty()) {
     return Fail(ErrorKind::kInput,

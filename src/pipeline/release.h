@@ -74,8 +74,8 @@ Result<Release> ReadRelease(const std::filesystem::path& folder);
 // Whether all files are as the manifest says, and whether the public part shows what is hidden of
 // an operator that is among `known`. A release whose hidden part is not there is checked as far as
 // it goes. Empty = nothing found. Errors: as ReadRelease.
-Result<std::vector<Finding>> CheckRelease(
-    const std::filesystem::path& folder,
-    const std::vector<std::unique_ptr<const Operator>>& known, const std::filesystem::path& data);
+Result<std::vector<Finding>> CheckRelease(const std::filesystem::path& folder,
+                                          const std::vector<std::unique_ptr<const Operator>>& known,
+                                          const std::filesystem::path& data);
 
 }  // namespace roofmark::pipeline

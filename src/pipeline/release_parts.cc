@@ -52,8 +52,8 @@ Result<std::vector<BundleFile>> LaneFiles(const fs::path& data) {
   std::vector<BundleFile> files;
   for (const fs::path& rules : TRY(ListFolder(data / "examples/lanes"))) {
     if (rules.extension() != ".md") continue;
-    files.push_back({.path = "public/lanes/" + rules.filename().string(),
-                     .text = TRY(ReadFile(rules))});
+    files.push_back(
+        {.path = "public/lanes/" + rules.filename().string(), .text = TRY(ReadFile(rules))});
   }
   return files;
 }

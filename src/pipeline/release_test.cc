@@ -30,7 +30,9 @@ suite::Suite Published(const suite::Selection& selection = {}) {
 
 class AReleasedSuite : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_THAT(WriteRelease(Published(), {1, 2, 3}, folder_, kData), IsOk()); }
+  void SetUp() override {
+    ASSERT_THAT(WriteRelease(Published(), {1, 2, 3}, folder_, kData), IsOk());
+  }
 
   std::string Text(const std::string& path) { return *ReadFile(folder_ / path); }
   Json Manifest() { return *ReadJson(folder_ / "MANIFEST.json"); }
@@ -129,7 +131,8 @@ TEST_F(AReleasedSuite, RefreshesItsWeightsAlone) {
 }
 
 TEST_F(AReleasedSuite, TakesNoOtherVersionForFreshWeights) {
-  for (const Version version : {Version{1, 2, 3}, Version{1, 2, 2}, Version{1, 3, 0}, Version{2, 2, 4}}) {
+  for (const Version version :
+       {Version{1, 2, 3}, Version{1, 2, 2}, Version{1, 3, 0}, Version{2, 2, 4}}) {
     EXPECT_THAT(RefreshWeights(Published(), version, folder_),
                 HasError(ErrorKind::kInput, "is no later patch of 1.2.3"));
   }
@@ -146,12 +149,13 @@ TEST_F(AReleasedSuite, ShowsWhatWasChangedAfterwards) {
   ASSERT_THAT(WriteFile(folder_ / "public/operators/rms_norm/reference.py", "# 9.95 us\n"), IsOk());
   ASSERT_THAT(WriteFile(folder_ / "public/notes.txt", "hello\n"), IsOk());
   fs::remove(folder_ / "public/lanes/cpp.md");
-  EXPECT_EQ(Findings(),
-            "public/lanes/cpp.md: is missing\n"
-            "public/operators/rms_norm/reference.py: is not the file whose hash the manifest holds\n"
-            "public/notes.txt: is no file of the release\n"
-            "public/operators/rms_norm/reference.py:1: 9.95 gives away rms_norm/0 prod_us XPU-A\n"
-            "public/operators/rms_norm/reference.py:1: states a time: '9.95 us'\n");
+  EXPECT_EQ(
+      Findings(),
+      "public/lanes/cpp.md: is missing\n"
+      "public/operators/rms_norm/reference.py: is not the file whose hash the manifest holds\n"
+      "public/notes.txt: is no file of the release\n"
+      "public/operators/rms_norm/reference.py:1: 9.95 gives away rms_norm/0 prod_us XPU-A\n"
+      "public/operators/rms_norm/reference.py:1: states a time: '9.95 us'\n");
   EXPECT_THAT(RefreshWeights(Published(), {1, 2, 4}, folder_),
               HasError(ErrorKind::kInput, "is not what was released"));
 }
@@ -168,9 +172,9 @@ TEST_F(AReleasedSuite, RefusesAManifestThatLeadsElsewhereOrLies) {
   const std::string hash = *Manifest().String("public_sha256");
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string changed = text;
-    EXPECT_THAT(WriteFile(folder_ / "MANIFEST.json",
-                          changed.replace(changed.find(from), from.size(), to)),
-                IsOk());
+    EXPECT_THAT(
+        WriteFile(folder_ / "MANIFEST.json", changed.replace(changed.find(from), from.size(), to)),
+        IsOk());
     return Findings();
   };
   EXPECT_THAT(with("public/lanes/cpp.md", "public/../../cpp.md"),

@@ -64,8 +64,7 @@ Result<std::set<std::string>> FilesOf(const Candidate& candidate) {
 Json ManifestOf(const Candidate& candidate) {
   Json manifest = Json::MakeObject();
   if (!candidate.operator_alias.empty()) manifest.Set("operator_alias", candidate.operator_alias);
-  return manifest
-      .Set("name", candidate.name)
+  return manifest.Set("name", candidate.name)
       .Set("lane", LaneName(candidate.lane))
       .Set("baseline", candidate.role == Role::kBaseline)
       .Set("entry", candidate.entry)

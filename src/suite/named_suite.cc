@@ -201,8 +201,7 @@ Json ReportedToJson(const SuiteFile& file, const ReportedResult& result) {
 }
 
 Result<Suite> LoadNamedSuite(const std::string& name, const Selection& selection) {
-  return MakeNamedSuite(TRY(ReadNamedSuite(name)), TRY(ReadAllOperators()),
-                        selection);
+  return MakeNamedSuite(TRY(ReadNamedSuite(name)), TRY(ReadAllOperators()), selection);
 }
 
 }  // namespace roofmark::suite

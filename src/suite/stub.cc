@@ -96,7 +96,8 @@ std::string InputTables(const Unknown& unknown) {
   std::string tables;
   for (const auto& [name, dtype] : dtypes) {
     tables += fmt::format(
-        "[[inputs]]\nname = \"{}\"\ndtype = \"{}\"\nshape = [\"{}: a size over the axes, each\"]\n\n",
+        "[[inputs]]\nname = \"{}\"\ndtype = \"{}\"\nshape = [\"{}: a size over the axes, "
+        "each\"]\n\n",
         name, ParseDType(dtype) ? dtype : std::string(kFillIn), kFillIn);
   }
   return tables;
@@ -116,8 +117,9 @@ std::string KernelComments(const Unknown& unknown) {
   return text;
 }
 
-constexpr std::string_view kCard = R"toml(# A stub that `roofmark suite build` wrote: {share:.2f} % of the fleet's GPU time is {op}, which has
-# no card. Replace each "{mark}", write reference.py beside this file (inputs() and reference()),
+constexpr std::string_view kCard =
+    R"toml(# A stub that `roofmark suite build` wrote: {share:.2f} % of the fleet's GPU time
+# is {op}, which has no card. Replace each "{mark}", write reference.py beside this file (inputs() and reference()),
 # then delete the line `stub = true`. docs/add-an-operator.md shows a whole operator.
 {kernels}
 stub = true
@@ -164,8 +166,7 @@ std::string ShapesText(const Unknown& unknown, const Axes& axes, size_t* count) 
     if (!SameAxes(cell->sums.axes, axes)) continue;
     const Json values = AxesToJson(cell->sums.axes);
     const std::string_view phase = PhaseName(cell->sums.phase);
-    const std::string id =
-        fmt::format("fleet-{}-{}", phase, Sha256Hex(values.Dump()).substr(0, 8));
+    const std::string id = fmt::format("fleet-{}-{}", phase, Sha256Hex(values.Dump()).substr(0, 8));
     if (!ids.insert(id).second) continue;  // the same sizes with other element types
     Json line = Json::MakeObject();
     line.Set("id", id).Set("tier", TierName(Tier::kCorrected)).Set("phase", phase);

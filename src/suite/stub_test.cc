@@ -55,16 +55,17 @@ class Stubs : public testing::Test {
 };
 
 TEST_F(Stubs, HoldWhatTheProfilesTellAboutAnOperatorWithoutACard) {
-  const auto stubs = Write({Cell("matmul_of_mine", Sizes(8), 30),
-                            Cell("matmul_of_mine", Sizes(64), 60),
-                            Cell("rms_norm", {{"tokens", int64_t{1}}}, 10)});
+  const auto stubs =
+      Write({Cell("matmul_of_mine", Sizes(8), 30), Cell("matmul_of_mine", Sizes(64), 60),
+             Cell("rms_norm", {{"tokens", int64_t{1}}}, 10)});
   ASSERT_EQ(stubs.size(), 1u);
   EXPECT_EQ(stubs[0].op, "matmul_of_mine");
   EXPECT_DOUBLE_EQ(stubs[0].share, 0.9);
   EXPECT_EQ(stubs[0].shapes, 2u);
   const std::string card = Text("matmul_of_mine/operator.toml");
-  EXPECT_THAT(card, HasSubstr("90.00 % of the fleet's GPU time is matmul_of_mine"));
-  EXPECT_THAT(card, HasSubstr("[axes]\nlens = \"list\"\nm = \"int\"\n\n[attributes]\nalpha = 0.5\n"));
+  EXPECT_THAT(card, HasSubstr("90.00 % of the fleet's GPU time\n# is matmul_of_mine"));
+  EXPECT_THAT(card,
+              HasSubstr("[axes]\nlens = \"list\"\nm = \"int\"\n\n[attributes]\nalpha = 0.5\n"));
   EXPECT_THAT(card, HasSubstr("name = \"a\"\ndtype = \"bf16\""));
   EXPECT_THAT(card, HasSubstr("#   kernel_of many <lines>\n"));
   const auto shapes = ReadJsonLines(dir_.path() / "matmul_of_mine/shapes.jsonl");
@@ -77,10 +78,12 @@ TEST_F(Stubs, AreRefusedAsCardsUntilTheyAreFilledIn) {
   Write({Cell("twice", {{"n", int64_t{4}}}, 5)});
   const fs::path folder = dir_.path() / "twice";
   const auto stub = ReadOperator(folder);
-  ASSERT_THAT(stub, HasError(ErrorKind::kInput, "twice/operator.toml: is a stub; still to fill in: "
-                                                "summary, source, inputs[1].shape[1], "
-                                                "outputs[1].dtype, outputs[1].shape[1]"));
-  EXPECT_THAT(stub.error().message(), HasSubstr("tolerance.fill_in.kind, reference.py; then delete"));
+  ASSERT_THAT(stub, HasError(ErrorKind::kInput,
+                             "twice/operator.toml: is a stub; still to fill in: "
+                             "summary, source, inputs[1].shape[1], "
+                             "outputs[1].dtype, outputs[1].shape[1]"));
+  EXPECT_THAT(stub.error().message(),
+              HasSubstr("tolerance.fill_in.kind, reference.py; then delete"));
   // A card with the line deleted is no less a stub.
   Replace("twice/operator.toml", "stub = true\n", "");
   EXPECT_THAT(ReadOperator(folder), HasError(ErrorKind::kInput, "still to fill in: summary"));
@@ -113,9 +116,9 @@ TEST_F(Stubs, BecomeOperatorsOnceTheyAreFilledIn) {
 
 TEST_F(Stubs, LeaveAloneWhatIsThereAndSayWhereNothingIsKnown) {
   ASSERT_THAT(WriteFile(dir_.path() / "mine/operator.toml", "# my work"), IsOk());
-  const auto stubs = Write({Cell("mine", {{"n", int64_t{4}}}, 50), Cell("dark", {}, 30),
-                            Cell("../evil", {{"n", int64_t{4}}}, 20),
-                            Cell("odd", {{"n\"]", int64_t{4}}}, 10)});
+  const auto stubs =
+      Write({Cell("mine", {{"n", int64_t{4}}}, 50), Cell("dark", {}, 30),
+             Cell("../evil", {{"n", int64_t{4}}}, 20), Cell("odd", {{"n\"]", int64_t{4}}}, 10)});
   ASSERT_EQ(stubs.size(), 4u);
   EXPECT_THAT(stubs[0].why_not, HasSubstr("mine is there already"));
   EXPECT_EQ(stubs[1].why_not, "no profile tells its shapes");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows docs/add-an-operator.md: writes the files that it shows under the names that it gives, runs
-its commands in order, and looks at what they say.
+"""Follows docs/add-an-operator.md: writes the files that it shows under the names that it gives,
+runs its commands in order, and looks at what they say.
 
 A file is a fenced block after a line that holds nothing but its name in backticks; a command is a
 block of sh. ROOFMARK names the program.

@@ -20,6 +20,6 @@ grep -v '/candidate\|  [ 0-9]*|' ../said
 ./check ../../good.cc --shape s-odd --json | log; echo "-> ${PIPESTATUS[0]}"
 echo "times in all this: $(grep -ciE '[0-9] ?(ns|us|ms|s|sec[a-z]*)\b|attainment|time_ns|samples|roof' ../log)"
 ./check ../../good.cc --shape nowhere; echo "-> $?"
-./check "$DATA/candidates/rms_norm/rms_norm.cu"; echo "-> $?"
+./check "$DATA/candidates/rms_norm/cuda.cu"; echo "-> $?"
 ./check ../../good.cc --timeout 1 2> ../said; echo "-> $?"; head -1 ../said
 rm ../roofmark; ./check ../../good.cc; echo "-> $?"

@@ -29,8 +29,8 @@ grep '"version"\|"contents_since"' release/MANIFEST.json
 "$ROOFMARK" suite release tiny.toml -o other --version 2.0; echo "-> $?"
 "$ROOFMARK" suite release tiny.toml -o other; echo "-> $?"
 "$ROOFMARK" suite release nothing -o other --version 1.0.0; echo "-> $?"
+cp -r release shown && rm -r shown/hidden
+"$ROOFMARK" suite verify shown | mask | tail -1
 echo "# 9.95 us" >> release/public/operators/rms_norm/reference.py
 "$ROOFMARK" suite verify release > found; echo "-> $?"
 mask < found | sed -E 's/:[0-9]+:/:LINE:/'
-rm -r release/hidden release/public/operators/rms_norm
-"$ROOFMARK" suite verify release | mask | tail -1
