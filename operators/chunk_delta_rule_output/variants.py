@@ -62,7 +62,7 @@ def _outputs(
     seen=_between,
     gates=lambda g: g,
     scale=lambda key_dim: key_dim**-0.5,
-    heads=lambda heads, group: torch.arange(heads) // group,
+    heads=lambda head, query_heads: head // (len(head) // query_heads),
     change=None,
     finish=lambda given, out: out,
     applies=lambda shape: True,
@@ -79,7 +79,7 @@ def _outputs(
     def run(shape, q, k, v, h, g, cu_seqlens):
         starts, chunk = cu_seqlens.tolist(), shape["chunk"]
         rows, real = gated_delta.chunk_rows(starts[:-1], starts[1:], chunk, v.device)
-        source = heads(v.shape[1], v.shape[1] // q.shape[1]).to(v.device)
+        source = heads(torch.arange(v.shape[1], device=v.device), q.shape[1])
         out = torch.zeros_like(v)
         size = v.shape[1] * (h.shape[2] + 2 * chunk) * (h.shape[3] + chunk)
         step = max(1, _ELEMENTS // size)
@@ -240,13 +240,11 @@ WRONG = {
         _ALL,
     ),
     "heads dealt in turn": (
-        _outputs(
-            heads=lambda heads, group: torch.arange(heads) % (heads // group), applies=_grouped
-        ),
+        _outputs(heads=lambda head, query_heads: head % query_heads, applies=_grouped),
         _ALL,
     ),
     "first query head for all": (
-        _outputs(heads=lambda heads, group: torch.zeros(heads, dtype=torch.long), applies=_grouped),
+        _outputs(heads=lambda head, query_heads: head * 0, applies=_grouped),
         _ALL,
     ),
     "half of the channels": (

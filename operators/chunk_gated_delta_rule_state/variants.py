@@ -78,7 +78,7 @@ def _states(
     stored=lambda before, after: before,
     value=lambda value, left, u: value,
     gates=lambda g: g,
-    heads=lambda heads, group: torch.arange(heads) // group,
+    heads=lambda head, key_heads: head // (len(head) // key_heads),
     change=None,
     finish=lambda shape, given, got: got,
     applies=lambda shape: True,
@@ -96,7 +96,7 @@ def _states(
     def run(shape, k, w, u, g, state, state_indices, cu_seqlens):
         starts, chunk, device = cu_seqlens.tolist(), shape["chunk"], u.device
         lens = [end - start for start, end in zip(starts, starts[1:])]
-        source = heads(u.shape[1], u.shape[1] // k.shape[1]).to(device)
+        source = heads(torch.arange(u.shape[1], device=device), k.shape[1])
         h = torch.zeros((shape["chunks"],) + state.shape[1:], dtype=u.dtype, device=device)
         first_row = _rows_of_h(lens, chunk)
         v_new, after = torch.empty_like(u), state.clone()
@@ -317,13 +317,11 @@ WRONG = {
     "every other token": (_states(form=_half_of_the_tokens), _ALL),
     "half of the channels": (_states(form=_half_of_the_channels), _ALL),
     "heads dealt in turn": (
-        _states(
-            heads=lambda heads, group: torch.arange(heads) % (heads // group), applies=_grouped
-        ),
+        _states(heads=lambda head, key_heads: head % key_heads, applies=_grouped),
         _ALL,
     ),
     "first key head for all": (
-        _states(heads=lambda heads, group: torch.zeros(heads, dtype=torch.long), applies=_grouped),
+        _states(heads=lambda head, key_heads: head * 0, applies=_grouped),
         _ALL,
     ),
     "states start at zero": (

@@ -39,8 +39,8 @@ def _eps_outside(x, eps):
     return x / (x.pow(2).sum(-1, keepdim=True).sqrt() + eps)
 
 
-def _by_group(heads, group):
-    return torch.arange(heads) // group
+def _by_group(head, query_heads):
+    return head // (len(head) // query_heads)
 
 
 def _chunked(state, q, k, v, beta, g, take):
@@ -108,7 +108,7 @@ def _rule(
     def run(shape, A_log, a, dt_bias, q, k, v, b, state, state_indices, cu_seqlens):
         eps, starts, device = shape["eps"], cu_seqlens.tolist(), v.device
         lens = [end - start for start, end in zip(starts, starts[1:])]
-        source = heads(v.shape[1], v.shape[1] // q.shape[1]).to(device)
+        source = heads(torch.arange(v.shape[1], device=device), q.shape[1])
         step = min(chunk, max(lens))
         out, after = torch.empty_like(v), state.clone()
         size = v.shape[1] * (q.shape[2] + step) * (v.shape[2] + 2 * step)
@@ -331,11 +331,11 @@ WRONG = {
         _ALL,
     ),
     "heads dealt in turn": (
-        _rule(heads=lambda heads, group: torch.arange(heads) % (heads // group), applies=_grouped),
+        _rule(heads=lambda head, query_heads: head % query_heads, applies=_grouped),
         _ALL,
     ),
     "first query head for all": (
-        _rule(heads=lambda heads, group: torch.zeros(heads, dtype=torch.long), applies=_grouped),
+        _rule(heads=lambda head, query_heads: head * 0, applies=_grouped),
         _ALL,
     ),
     "half of the key's channels": (

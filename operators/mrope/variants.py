@@ -13,17 +13,17 @@ _CHUNK = 1 << 25  # elements handled at a time
 
 def _axes(shape, order=(0, 1, 2)):
     """The axis of each frequency."""
-    sections = (shape["section_t"], shape["section_h"], shape["section_w"])
+    sections = [int(shape[name]) for name in ("section_t", "section_h", "section_w")]
     return sum(([axis] * n for axis, n in zip(order, sections)), [])
 
 
 def _interleaved(shape):
     """Axes in turn, t h w t h w ..., as later models have them."""
     axes = [0] * int(shape["half"])
-    for axis, offset, size in ((1, 1, shape["section_h"]), (2, 2, shape["section_w"])):
-        axes[offset : min(3 * size, int(shape["half"])) : 3] = [axis] * len(
-            axes[offset : min(3 * size, int(shape["half"])) : 3]
-        )
+    for axis, name in ((1, "section_h"), (2, "section_w")):
+        mine = range(axis, min(3 * int(shape[name]), len(axes)), 3)
+        for frequency in mine:
+            axes[frequency] = axis
     return axes
 
 

@@ -76,9 +76,9 @@ def _last_row_missing(shape, x, weight):
 def _summed_in_bf16(shape, x, weight):
     # In bf16 a sum stops growing once an addend is under half a unit of its last place.
     wide, w = _wide(x, weight)
-    total = torch.zeros(x.shape[0], dtype=torch.bfloat16)
-    for column in range(x.shape[1]):
-        total = total + x[:, column] * x[:, column]
+    total = torch.zeros_like(x[:, 0])
+    for squares in (x * x).t().contiguous():
+        total = total + squares
     return _out(wide * torch.rsqrt(total.float()[:, None] / x.shape[1] + shape["eps"]) * w)
 
 

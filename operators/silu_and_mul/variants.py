@@ -70,8 +70,8 @@ def _value_of_the_row_above(shape, x):
 
 
 WRONG = {
-    "zeros": (lambda shape, x: _out(torch.zeros(x.shape[0], shape["width"])), _ALL),
-    "a constant": (lambda shape, x: _out(torch.full((x.shape[0], shape["width"]), 0.1)), _ALL),
+    "zeros": (lambda shape, x: _out(torch.zeros_like(_halves(shape, x)[0])), _ALL),
+    "a constant": (lambda shape, x: _out(torch.full_like(_halves(shape, x)[0], 0.1)), _ALL),
     "a copy of the gate": (lambda shape, x: _out(_halves(shape, x)[0].clone()), _ALL),
     "value dropped": (lambda shape, x: _out(F.silu(_halves(shape, x)[0].float())), _ALL),
     "halves swapped": (

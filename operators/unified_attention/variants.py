@@ -3,7 +3,7 @@
 
 import torch
 
-from roofmark_ref import fp8
+from roofmark_ref import attention_routes as routes
 
 EXTRA_SHAPES = (
     {
@@ -24,126 +24,87 @@ EXTRA_SHAPES = (
     },
 )
 _ALL = ("typical", "heavy_tail", "offset")
+_SPREAD = ("typical", "heavy_tail")
+_SCORES = 1 << 25  # held at a time, and elements of keys
+_EVERY = 1 << 40  # more keys than any sequence has
 
 
-def _exact(scores, v):
-    return torch.softmax(scores.double(), -1) @ v.double()
+def _softmax(scores, v, half):
+    return torch.softmax(scores, -1) @ v
 
 
-def _probabilities_rounded(scores, v):
-    # As matrix units take them: relative to the row's maximum, in bf16; the sum stays in float32.
-    p = torch.exp(scores - scores.amax(-1, keepdim=True))
-    return p.to(torch.bfloat16).float() @ v / p.sum(-1, keepdim=True)
+def _alike(shape):
+    """Sequences by their lengths."""
+    found = {}
+    for s, lens in enumerate(zip(shape["q_lens"], shape["kv_lens"])):
+        found.setdefault(lens, []).append(s)
+    return found.items()
 
 
-def _normalised_then_rounded(scores, v):
-    return torch.softmax(scores, -1).to(torch.bfloat16).float() @ v
+def _pieces(shape, seqs, kv_len):
+    """Lists of sequences and slices of query heads whose keys have a bounded size."""
+    heads, wide = shape["query_heads"], kv_len * shape["head_size"]
+    some = min(heads, max(1, _SCORES // wide))
+    batch = max(1, _SCORES // (wide * some))
+    for at in range(0, len(seqs), batch):
+        for head in range(0, heads, some):
+            yield seqs[at : at + batch], slice(head, head + some)
 
 
-def _online(scores, v, keys=16):
-    largest = torch.full(scores.shape[:-1] + (1,), float("-inf"))
-    total, out = torch.zeros_like(largest), torch.zeros(scores.shape[:-1] + (v.shape[-1],))
-    for s, part in zip(scores.split(keys, -1), v.split(keys, -2)):
-        new = torch.maximum(largest, s.amax(-1, keepdim=True))
-        base = torch.where(new == float("-inf"), torch.zeros_like(new), new)
-        p, shrink = torch.exp(s - base), torch.exp(largest - base)
-        total = total * shrink + p.sum(-1, keepdim=True)
-        out = out * shrink + p.to(torch.bfloat16).float() @ part
-        largest = new
-    return out / total
-
-
-def _split_keys(scores, v):
-    size = max(1, scores.shape[-1] // 3)
-    parts, lse = [], []
-    for s, part in zip(scores.split(size, -1), v.split(size, -2)):
-        lse.append(torch.logsumexp(s, -1, keepdim=True))
-        parts.append(torch.nan_to_num(torch.softmax(s, -1)) @ part)
-    weight = torch.softmax(torch.stack(lse), 0)
-    return (weight * torch.stack(parts)).sum(0)
-
-
-def _scores_in_bf16(scores, v):
-    return torch.softmax(scores.to(torch.bfloat16).float(), -1) @ v
-
-
-def _no_maximum(scores, v):
-    p = torch.exp(scores)
-    return p @ v / p.sum(-1, keepdim=True)
-
-
-def _uniform(scores, v):
-    seen = torch.isfinite(scores).to(v.dtype)
-    return seen / seen.sum(-1, keepdim=True) @ v
-
-
-def _probabilities_in_fp8(scores, v):
-    p = torch.exp(scores - scores.amax(-1, keepdim=True))
-    return fp8.decode(fp8.encode(p)) @ v / p.sum(-1, keepdim=True)
-
-
-def _output_in_bf16(scores, v):
-    """The running output kept in bf16, a tile of 16 keys at a time; long contexts only."""
-    if scores.shape[-1] < 2000:
-        return None
-    p = torch.exp(scores - scores.amax(-1, keepdim=True))
-    out = torch.zeros(scores.shape[:-1] + (v.shape[-1],), dtype=torch.bfloat16)
-    for s, part in zip(p.split(16, -1), v.split(16, -2)):
-        out = (out.float() + s @ part).to(torch.bfloat16)
-    return out.float() / p.sum(-1, keepdim=True)
+def _gathered(cache, table, heads, seen):
+    """[b, heads, seen, d] in float32 of the pages table [b, pages] and a cache head for each query
+    head."""
+    slot = torch.arange(cache.shape[1], device=cache.device)
+    rows = cache[table[:, :, None, None], slot[:, None], heads]
+    return rows.flatten(1, 2)[:, :seen].float().transpose(1, 2)
 
 
 def _attention(
-    reduce=_exact,
-    mask=lambda key, last: key <= last,
-    scale=None,
-    head_map=None,
-    page_map=None,
-    keys=None,
+    reduce=_softmax,
+    mask=lambda key, own, past: key <= own,
+    ahead=1,
+    scale=lambda head_size: head_size**-0.5,
+    head_map=lambda head, kv_heads: head // (len(head) // kv_heads),
+    page_map=lambda table: table,
     applies=lambda shape: True,
 ):
-    """Attention with parts replaced. `mask(key, last)` says which keys a query sees whose own key
-    is `last`."""
+    """Attention with parts replaced, some sequences of equal lengths, heads and queries at a time.
+    `mask(key, own, past)` says which keys a query sees whose own key is `own` and whose sequence
+    had `past` tokens before its first query; keys more than `ahead` past its own are hidden."""
 
     def compute(shape, q, key_cache, value_cache, cu_seqlens_q, seqused_k, block_table):
         if not applies(shape):
             return None
-        heads, kv_heads, head_size = shape["query_heads"], shape["kv_heads"], shape["head_size"]
-        source = (
-            head_map(heads, kv_heads) if head_map else torch.arange(heads) // (heads // kv_heads)
-        )
-        factor = scale(head_size) if scale else head_size**-0.5
+        starts, tables = cu_seqlens_q.long(), page_map(block_table.long())
+        source = head_map(torch.arange(q.shape[1], device=q.device), key_cache.shape[2])
         out = torch.zeros_like(q)
-        for s, (q_len, kv_len) in enumerate(zip(shape["q_lens"], shape["kv_lens"])):
-            start = int(cu_seqlens_q[s])
-            table = block_table[s].long()
-            if page_map:
-                table = page_map(shape, s, table)
-            k, v = (
-                cache[table].flatten(0, 1)[:kv_len][:, source].float().transpose(0, 1)
-                for cache in (key_cache, value_cache)
-            )
-            scores = q[start : start + q_len].float().transpose(0, 1) @ k.transpose(1, 2) * factor
-            last = kv_len - q_len + torch.arange(q_len)[:, None]
-            visible = mask(torch.arange(kv_len), last)
-            if keys:
-                visible = visible & keys(torch.arange(kv_len), kv_len)
-            got = reduce(scores.masked_fill(~visible, float("-inf")), v)
-            if got is None:
-                return None
-            out[start : start + q_len] = got.transpose(0, 1).to(torch.bfloat16)
+        for (q_len, kv_len), seqs in _alike(shape):
+            past, pages = kv_len - q_len, -(-kv_len // key_cache.shape[1])
+            for chosen, heads in _pieces(shape, seqs, kv_len):
+                k, v = (
+                    _gathered(cache, tables[chosen, :pages], source[heads], kv_len)
+                    for cache in (key_cache, value_cache)
+                )
+                step = max(1, _SCORES // (k.shape[0] * k.shape[1] * kv_len))
+                for query in torch.arange(q_len, device=q.device).split(step):
+                    key = torch.arange(
+                        min(kv_len, past + int(query[-1]) + 1 + ahead), device=q.device
+                    )
+                    rows = starts[chosen][:, None] + query
+                    wide = q[:, heads][rows].float().transpose(1, 2)
+                    scores = wide @ k[:, :, : len(key)].transpose(2, 3) * scale(q.shape[2])
+                    hidden = ~mask(key, past + query[:, None], past)
+                    scores.masked_fill_(hidden, float("-inf"))
+                    got = reduce(scores, v[:, :, : len(key)], q.dtype)
+                    if got is None:
+                        return None
+                    out[:, heads][rows] = got.transpose(1, 2).to(q.dtype)
         return {"out": out}
 
     return compute
 
 
-HONEST = {
-    "float64": _attention(),
-    "probabilities rounded": _attention(_probabilities_rounded),
-    "normalised, then rounded": _attention(_normalised_then_rounded),
-    "online, 16 keys at a time": _attention(_online),
-    "keys split in three": _attention(_split_keys),
-}
+HONEST = {name: _attention(route) for name, route in routes.HONEST.items()}
 
 
 def _long_queries(shape):
@@ -156,10 +117,6 @@ def _chunked(shape):
 
 def _grouped(shape):
     return 1 < shape["kv_heads"] < shape["query_heads"]
-
-
-def _one_page_off(shape, s, table):
-    return table.roll(1)
 
 
 def _last_token_missing(shape, **tensors):
@@ -178,64 +135,65 @@ WRONG = {
     "zeros": (lambda shape, q, **_: {"out": torch.zeros_like(q)}, _ALL),
     "a constant": (lambda shape, q, **_: {"out": torch.full_like(q, 0.5)}, _ALL),
     "a copy of q": (lambda shape, q, **_: {"out": q.clone()}, _ALL),
-    "the mean of the values": (_attention(_uniform), _ALL),
+    "the mean of the values": (_attention(routes.uniform), _ALL),
     "page table ignored": (
-        _attention(page_map=lambda shape, s, table: torch.arange(len(table))),
+        _attention(
+            page_map=lambda table: torch.arange(table.shape[1], device=table.device).expand_as(table)
+        ),
         _ALL,
     ),
-    "pages one off": (_attention(page_map=_one_page_off), _ALL),
-    "not causal": (_attention(mask=lambda key, last: key >= 0, applies=_long_queries), _ALL),
+    "pages one off": (_attention(page_map=lambda table: table.roll(1, 1)), _ALL),
+    "not causal": (
+        _attention(mask=lambda key, own, past: key >= 0, ahead=_EVERY, applies=_long_queries),
+        _ALL,
+    ),
     "aligned at the top left": (
-        _attention(mask=lambda key, last: key <= last - last[0], applies=_chunked),
+        _attention(mask=lambda key, own, past: key <= own - past, applies=_chunked),
         _ALL,
     ),
     "own key hidden": (
-        _attention(mask=lambda key, last: (key < last) | (key == 0), applies=_long_queries),
-        ("typical", "heavy_tail"),
+        _attention(
+            mask=lambda key, own, past: (key < own) | (key == 0),
+            applies=_long_queries,
+        ),
+        _SPREAD,
     ),
     "one key too many": (
-        _attention(mask=lambda key, last: key <= last + 1, applies=_long_queries),
-        ("typical", "heavy_tail"),
+        _attention(mask=lambda key, own, past: key <= own + 1, applies=_long_queries),
+        _SPREAD,
     ),
-    "no scale": (_attention(scale=lambda head_size: 1.0), ("typical", "heavy_tail")),
+    "no scale": (_attention(scale=lambda head_size: 1.0), _SPREAD),
     "scale of another head size": (
         _attention(scale=lambda head_size: (2 * head_size) ** -0.5),
-        ("typical", "heavy_tail"),
+        _SPREAD,
     ),
     "heads dealt in turn": (
-        _attention(
-            head_map=lambda heads, kv_heads: torch.arange(heads) % kv_heads, applies=_grouped
-        ),
+        _attention(head_map=lambda head, kv_heads: head % kv_heads, applies=_grouped),
         _ALL,
     ),
     "first cache head for all": (
-        _attention(
-            head_map=lambda heads, kv_heads: torch.zeros(heads, dtype=torch.long), applies=_grouped
-        ),
+        _attention(head_map=lambda head, kv_heads: head * 0, applies=_grouped),
         _ALL,
     ),
     "first half of the keys": (
-        _attention(
-            keys=lambda key, kv_len: key < (kv_len + 1) // 2,
-            mask=lambda key, last: (key <= last) | (key == 0),
-        ),
-        ("typical", "heavy_tail"),
+        _attention(mask=lambda key, own, past: key <= own // 2),
+        _SPREAD,
     ),
     "every other key": (
-        _attention(keys=lambda key, kv_len: key % 2 == 0),
-        ("typical", "heavy_tail"),
+        _attention(mask=lambda key, own, past: (key <= own) & (key % 2 == 0)),
+        _SPREAD,
     ),
     "last 32 keys": (
         _attention(
-            mask=lambda key, last: (key <= last) & (key > last - 32),
+            mask=lambda key, own, past: (key <= own) & (key > own - 32),
             applies=lambda shape: max(shape["kv_lens"]) >= 64,
         ),
-        ("typical", "heavy_tail"),
+        _SPREAD,
     ),
-    "no running maximum": (_attention(_no_maximum), ("offset",)),
-    "scores in bf16": (_attention(_scores_in_bf16), ("offset",)),
-    "probabilities in fp8": (_attention(_probabilities_in_fp8), ("typical", "heavy_tail")),
-    "output summed in bf16": (_attention(_output_in_bf16), ("offset",)),
+    "no running maximum": (_attention(routes.no_maximum), ("offset",)),
+    "scores in bf16": (_attention(routes.scores_in_bf16), ("offset",)),
+    "probabilities in fp8": (_attention(routes.probabilities_in_fp8), _SPREAD),
+    "output summed in bf16": (_attention(routes.output_in_bf16), ("offset",)),
     "last token missing": (_last_token_missing, _ALL),
     "last channels missing": (_last_channels_missing, _ALL),
 }

@@ -5,7 +5,7 @@ import numpy
 
 
 def compute(shape, q, k, cos, sin):
-    cos, sin, half = cos.double().numpy(), sin.double().numpy(), shape["half"]
+    cos, sin, half = cos.double().numpy(), sin.double().numpy(), int(shape["half"])
     edges = numpy.cumsum([shape["section_t"], shape["section_h"]])
     axis = numpy.searchsorted(edges, numpy.arange(half), side="right")
     out = {}
