@@ -120,7 +120,8 @@ std::string KernelComments(const Unknown& unknown) {
 constexpr std::string_view kCard =
     R"toml(# A stub that `roofmark suite build` wrote: {share:.2f} % of the fleet's GPU time
 # is {op}, which has no card. Replace each "{mark}", write reference.py beside this file
-# (inputs() and reference()), then delete the line `stub = true`. docs/add-an-operator.md shows a whole operator.
+# (inputs() and reference()), then delete the line `stub = true`. docs/add-an-operator.md shows a
+# whole operator.
 {kernels}
 stub = true
 name = "{op}"
