@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -159,7 +160,7 @@ Result<std::vector<BundleFile>> MakeFiles(const suite::Suite& suite, const Versi
   }
   std::vector<std::string> ids;
   for (const Workload& workload : suite.workloads) ids.push_back(workload.Id());
-  texts["hidden/workloads.jsonl"] = WorkloadsText(suite);
+  texts[std::string(kWorkloadsFile)] = WorkloadsText(suite);
   texts[std::string(kWeightsFile)] = WeightsText(suite, ids, version, date);
   std::vector<BundleFile> files;
   for (auto& [path, text] : texts) files.push_back({.path = path, .text = std::move(text)});
@@ -189,6 +190,40 @@ Result<std::vector<Finding>> CompareFiles(const fs::path& folder, const Manifest
   }
   if (error) return Fail(ErrorKind::kIo, folder.string() + ": " + error.message());
   return findings;
+}
+
+// The operator with the shapes that the release has of it; figures of others occur in any text by
+// chance. With all of them where the release does not tell.
+Result<Operator> AsReleased(const Operator& op, const fs::path& folder) {
+  std::set<std::string> ids;
+  const fs::path shown = folder / "public/operators" / op.name / "shapes.jsonl";
+  if (fs::exists(shown)) {
+    for (const Json& line : TRY(ReadJsonLines(shown))) ids.insert(TRY(line.String("id")));
+  }
+  const fs::path workloads = folder / kWorkloadsFile;
+  if (fs::exists(workloads)) {
+    for (const Json& line : TRY(ReadJsonLines(workloads))) {
+      const std::string id = TRY(line.String("workload"));
+      if (id.starts_with(op.name + "/")) ids.insert(id.substr(op.name.size() + 1));
+    }
+  }
+  Operator released = op;
+  if (ids.empty()) return released;
+  std::erase_if(released.shapes, [&](const Shape& shape) { return !ids.contains(shape.id); });
+  return released;
+}
+
+// What of the public part belongs to the operator: what was searched when it was written.
+Result<std::vector<BundleFile>> ShownOf(const Operator& op, const fs::path& folder,
+                                        const Manifest& manifest) {
+  const std::map<std::string, std::string> own = TextsOf(TRY(PublicFiles(op)));
+  std::vector<BundleFile> shown;
+  for (const auto& [path, unused] : manifest.files) {
+    if (!own.contains(path) && !path.starts_with("public/lanes/")) continue;
+    if (!fs::is_regular_file(fs::symlink_status(folder / path))) continue;
+    shown.push_back({.path = path, .text = TRY(ReadFile(folder / path, kLargestFile))});
+  }
+  return shown;
 }
 
 // The ids of the release's workloads, from the weights' file.
@@ -306,17 +341,10 @@ Result<std::vector<Finding>> CheckRelease(const fs::path& folder,
   const Manifest manifest = TRY(ReadManifest(folder));
   std::vector<Finding> findings = TRY(CompareFiles(folder, manifest));
   for (const auto& op : known) {
-    // Shared files are searched with each operator: any of them could give any away.
-    std::vector<BundleFile> shown;
-    const std::string own = fmt::format("public/operators/{}/", op->name);
-    if (!fs::exists(folder / own)) continue;
-    for (const auto& [path, unused] : manifest.files) {
-      const bool belongs = path.starts_with(kPublic) &&
-                           (!path.starts_with("public/operators/") || path.starts_with(own));
-      if (!belongs || !fs::is_regular_file(fs::symlink_status(folder / path))) continue;
-      shown.push_back({.path = path, .text = TRY(ReadFile(folder / path, kLargestFile))});
-    }
-    const Hidden hidden = TRY(CollectHidden(*op, data / "devices"));
+    if (!fs::exists(folder / "public/operators" / op->name)) continue;
+    const Operator released = TRY(AsReleased(*op, folder));
+    const std::vector<BundleFile> shown = TRY(ShownOf(released, folder, manifest));
+    const Hidden hidden = TRY(CollectHidden(released, data / "devices"));
     std::ranges::move(ScanForHidden(TextsOf(shown), hidden, shown), std::back_inserter(findings));
   }
   return findings;

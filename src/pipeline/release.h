@@ -31,6 +31,7 @@ namespace roofmark::pipeline {
 
 inline constexpr std::string_view kReleaseFormat = "roofmark-release/1";
 inline constexpr std::string_view kWeightsFile = "hidden/weights.json";
+inline constexpr std::string_view kWorkloadsFile = "hidden/workloads.jsonl";
 
 struct Version {
   int64_t major = 0;

@@ -190,6 +190,19 @@ TEST_F(AReleasedSuite, LeavesAFolderAloneThatHoldsSomething) {
   EXPECT_EQ(ReadRelease(folder_)->version, (Version{1, 2, 3}));
 }
 
+TEST(Release, OfAllShippedOperatorsIsFoundAsItWasWritten) {
+  const TempDir dir = *TempDir::Make("roofmark-release");
+  const auto operators = [] { return *suite::ReadOperators(kData / "operators"); };
+  for (const Tier tier : {Tier::kPublished, Tier::kCorrected}) {
+    const suite::Suite suite = *suite::MakeSuite(operators(), {.tiers = {tier}});
+    const fs::path folder = dir.path() / std::string(TierName(tier));
+    ASSERT_THAT(WriteRelease(suite, {1, 0, 0}, folder, kData), IsOk());
+    const auto findings = CheckRelease(folder, operators(), kData);
+    ASSERT_THAT(findings, IsOk());
+    for (const Finding& finding : *findings) ADD_FAILURE() << FindingText(finding);
+  }
+}
+
 TEST(Release, KeepsHiddenShapesInTheHiddenPart) {
   const TempDir dir = *TempDir::Make("roofmark-release");
   fs::copy(kData / "operators/rms_norm", dir.path() / "rms_norm", fs::copy_options::recursive);
