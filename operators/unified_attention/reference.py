@@ -38,6 +38,34 @@ def _page_table(shape, gen, device):
     return table.to(torch.int32), shuffled[used:]
 
 
+def _share_of(query, kv_lens, size):
+    """Keys with about a third of the weight that queries [seqs, kv_heads, d] give to as many normal
+    keys as a sequence has, whose channels have these sizes [d]."""
+    d = query.shape[-1]
+    count = torch.tensor([float(n) for n in kv_lens], device=query.device).log()[:, None]
+    variance = (query * size).pow(2).sum(-1) / d
+    # The logarithm of a sum of exponentials, of all alike or of the largest alone.
+    total = torch.where(
+        variance < 2 * count, count + variance / 2, torch.sqrt(2 * variance * count)
+    )
+    return query * ((total - 0.5) * d**0.5 / query.pow(2).sum(-1))[..., None]
+
+
+def _keep_last_keys(q, key_cache, table, starts, size, shape):
+    """The last key of each sequence gets a share of its own query's result that cannot be missed,
+    and would get one of the query's before it, which must not see it; of the first query head that
+    reads a cache head."""
+    page_size, device = int(shape["page_size"]), q.device
+    first_heads = q[:, :: q.shape[1] // key_cache.shape[2]].float()
+    first, end = (torch.tensor(at, device=device) for at in (starts[:-1], starts[1:]))
+    own = _share_of(first_heads[end - 1], shape["kv_lens"], size)
+    before = _share_of(first_heads[(end - 2).clamp(min=0)], shape["kv_lens"], size)
+    own += before * (end - first > 1)[:, None, None]
+    last = torch.tensor([int(n) - 1 for n in shape["kv_lens"]], device=device)
+    page = table.to(torch.int64).gather(1, (last // page_size)[:, None])[:, 0]
+    key_cache[page, last % page_size] = own.to(key_cache.dtype)
+
+
 def _poison(cache, table, spare, shape, scale, gen):
     """Large, finite garbage where no sequence has a token: spare pages and the ends of last
     pages."""
@@ -61,7 +89,7 @@ def inputs(shape, seed, regime, device):
     head_size]; cu_seqlens_q [seqs + 1], seqused_k [seqs], block_table [seqs, max_pages] (i32).
 
     typical     scores of standard deviation 2.5: at any length a few keys carry the result, so a
-                wrong mask, page or sample shows
+                wrong mask, page or sample shows; the last token's own key always is one of them
     heavy_tail  two outlier channels in the keys and outlier tokens in the values
     offset      queries and keys around a common mean: scores around 100, which overflow without the
                 running maximum and are coarse in bf16; values around 1
@@ -81,9 +109,11 @@ def inputs(shape, seed, regime, device):
     _fill_normal(q, 2.5, gen)
     _fill_normal(key_cache, 1.0, gen)
     _fill_normal(value_cache, 1.0, gen)
+    size = torch.ones(head_size, device=device)  # of a key's channels
     if regime == "heavy_tail":
         channels = torch.randperm(head_size, generator=gen, device=device)[:2]
         key_cache[..., channels] *= 6.0
+        size[channels] = 6.0
         loud = torch.rand(cache_shape[:3], generator=gen, device=device) < 1.0 / 128
         value_cache.mul_(1.0 + 9.0 * loud.to(torch.bfloat16)[..., None])
     elif regime == "offset":
@@ -94,11 +124,13 @@ def inputs(shape, seed, regime, device):
         q.add_((2.5 * signs).repeat_interleave(q.shape[1] // kv_heads, dim=0).to(torch.bfloat16))
         value_cache.add_(1.0)
     table, spare = _page_table(shape, gen, device)
-    _poison(key_cache, table, spare, shape, 20.0, gen)
-    _poison(value_cache, table, spare, shape, 100.0, gen)
     starts = [0]
     for length in shape["q_lens"]:
         starts.append(starts[-1] + int(length))
+    if regime != "offset":
+        _keep_last_keys(q, key_cache, table, starts, size, shape)
+    _poison(key_cache, table, spare, shape, 20.0, gen)
+    _poison(value_cache, table, spare, shape, 100.0, gen)
     return {
         "q": q,
         "key_cache": key_cache,
