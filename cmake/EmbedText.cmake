@@ -3,7 +3,8 @@
 # the binary needs no data files beside it. Each file src/MODULE/x_y.css is defined as
 # `const std::string_view roofmark::MODULE::kXYCss`; the module declares the ones that it uses in a
 # header of its own. All of them together are a table, in the order of their paths below src/MODULE:
-# kEmbeddedPaths[kEmbeddedCount] and kEmbeddedTexts[kEmbeddedCount] (pointers to the texts). Editing a text file rebuilds it; a new one is found by its pattern.
+# kEmbeddedPaths[kEmbeddedCount] and kEmbeddedTexts[kEmbeddedCount] (pointers to the texts).
+# Editing a text file rebuilds it; a new one is found by its pattern.
 #
 # The same file is the script that writes the C++ (cmake -P) at build time.
 

@@ -13,6 +13,8 @@ import math
 
 import torch
 
+from roofmark_ref import attention
+
 _REGIMES = ("typical", "heavy_tail", "offset")
 _CHUNK = 1 << 26  # elements that are drawn, or scores that are held, at a time
 
@@ -38,28 +40,17 @@ def _page_table(shape, gen, device):
     return table.to(torch.int32), shuffled[used:]
 
 
-def _share_of(query, kv_lens, size):
-    """Keys with about a third of the weight that queries [seqs, kv_heads, d] give to as many normal
-    keys as a sequence has, whose channels have these sizes [d]."""
-    d = query.shape[-1]
-    count = torch.tensor([float(n) for n in kv_lens], device=query.device).log()[:, None]
-    variance = (query * size).pow(2).sum(-1) / d
-    # The logarithm of a sum of exponentials, of all alike or of the largest alone.
-    total = torch.where(
-        variance < 2 * count, count + variance / 2, torch.sqrt(2 * variance * count)
-    )
-    return query * ((total - 0.5) * d**0.5 / query.pow(2).sum(-1))[..., None]
-
-
 def _keep_last_keys(q, key_cache, table, starts, size, shape):
     """The last key of each sequence gets a share of its own query's result that cannot be missed,
     and would get one of the query's before it, which must not see it; of the first query head that
     reads a cache head."""
     page_size, device = int(shape["page_size"]), q.device
-    first_heads = q[:, :: q.shape[1] // key_cache.shape[2]].float()
+    grouped = q.unflatten(1, (key_cache.shape[2], -1))
     first, end = (torch.tensor(at, device=device) for at in (starts[:-1], starts[1:]))
-    own = _share_of(first_heads[end - 1], shape["kv_lens"], size)
-    before = _share_of(first_heads[(end - 2).clamp(min=0)], shape["kv_lens"], size)
+    own, before = (
+        attention.own_keys(grouped[at.clamp(min=0)], shape["kv_lens"], size, above=-0.5)
+        for at in (end - 1, end - 2)
+    )
     own += before * (end - first > 1)[:, None, None]
     last = torch.tensor([int(n) - 1 for n in shape["kv_lens"]], device=device)
     page = table.to(torch.int64).gather(1, (last // page_size)[:, None])[:, 0]

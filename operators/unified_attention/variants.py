@@ -138,7 +138,7 @@ WRONG = {
     "the mean of the values": (_attention(routes.uniform), _ALL),
     "page table ignored": (
         _attention(
-            page_map=lambda table: torch.arange(table.shape[1], device=table.device).expand_as(table)
+            page_map=lambda t: torch.arange(t.shape[1], device=t.device).expand_as(t)
         ),
         _ALL,
     ),

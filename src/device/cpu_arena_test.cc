@@ -134,5 +134,18 @@ TEST(CpuDevice, ComparesTheNamedOutput) {
   EXPECT_EQ(comparison->got, 2.0);
 }
 
+TEST(CpuArena, CopiesPayloadsOfAnotherArenaAndNothingElse) {
+  const auto arena = MakeArena();
+  const auto other = MakeArena();
+  ASSERT_THAT(arena->Poison(), IsOk());
+  const TensorPlace& y = arena->layout().places[1];
+  ASSERT_THAT(other->Write(y.offset, std::string(4000, 'k')), IsOk());
+  ASSERT_THAT(arena->Copy(y.offset, *other, y.offset, 4000), IsOk());
+  EXPECT_EQ(*arena->Read(y.offset, 4000), std::string(4000, 'k'));
+  EXPECT_TRUE(*arena->GuardsIntact());
+  EXPECT_THAT(arena->Copy(y.offset, *other, y.offset, int64_t{1} << 40),
+              HasError(ErrorKind::kInput, "do not lie in an arena"));
+}
+
 }  // namespace
 }  // namespace roofmark::device

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Closed expressions of an operator's card: sizes, work and traffic over axes. muParser evaluates
 // them in doubles; this wrapper lets only what a card may use through: names that the caller binds,
-// the operators of arithmetic (^ is a power) and comparison, and the functions ceil_div(a, b), ceil,
-// min, max and log2.
+// the operators of arithmetic (^ is a power) and comparison, and the functions ceil_div(a, b),
+// ceil, min, max and log2.
 #pragma once
 
 #include <cstdint>

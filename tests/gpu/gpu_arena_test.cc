@@ -79,6 +79,23 @@ TEST_F(GpuArena, PoisonLeavesGuardsIntactAndPayloadsPoisoned) {
   EXPECT_EQ(*payload, std::string(77 * 4, '\xff'));
 }
 
+TEST_F(GpuArena, CopiesPayloadsOfAnotherArena) {
+  auto other = device_->MakeArena(arena_->layout());
+  ASSERT_THAT(other, IsOk());
+  ASSERT_THAT((*other)->Poison(), IsOk());
+  const int64_t at = arena_->layout().places[1].offset;
+  const std::string text(static_cast<size_t>(arena_->layout().places[1].tensor.Bytes()), 'k');
+  ASSERT_THAT((*other)->Write(at, text), IsOk());
+  const auto before = arena_->Fingerprints();
+  ASSERT_THAT(arena_->Copy(at, **other, at, static_cast<int64_t>(text.size())), IsOk());
+  EXPECT_EQ(*arena_->Read(at, static_cast<int64_t>(text.size())), text);
+  EXPECT_TRUE(*arena_->GuardsIntact());
+  EXPECT_EQ(arena_->Fingerprints()->at(0), before->at(0));
+  EXPECT_NE(arena_->Fingerprints()->at(1), before->at(1));
+  EXPECT_THAT(arena_->Copy(at, **other, at, int64_t{1} << 40),
+              HasError(ErrorKind::kInput, "are outside the arena"));
+}
+
 TEST_F(GpuArena, AWriteIntoAnyGuardShows) {
   for (const int64_t offset :
        {int64_t{0}, arena_->layout().places[0].offset - 1,

@@ -54,7 +54,7 @@ def durations(text):
 
 
 def calls_of(kernels):
-    """One list of calls a shape, each call a list of durations; ncu_driver.py says in what order."""
+    """One list of calls a shape, each a list of durations, in ncu_driver.py's order."""
     parts, current = [], None
     for name, ns in kernels:
         if "spin_kernel" in name:

@@ -7,7 +7,8 @@ from arrays import FP8_VALUES, wide
 
 
 def compute(shape, a, b, a_scales, b_scales):
-    a, b, group = FP8_VALUES["f8_e4m3fn"][a.numpy()], FP8_VALUES["f8_e4m3fn"][b.numpy()], shape["group"]
+    values, group = FP8_VALUES["f8_e4m3fn"], shape["group"]
+    a, b = values[a.numpy()], values[b.numpy()]
     scale_a = numpy.repeat(wide(a_scales), group, axis=1)[:, : shape["k"]]
     scale_b = numpy.repeat(numpy.repeat(wide(b_scales), group, axis=0), group, axis=1)
     return {"c": (a * scale_a) @ (b * scale_b[: shape["n"], : shape["k"]]).T}

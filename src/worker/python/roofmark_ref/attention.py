@@ -52,14 +52,19 @@ def unowned_slots(shape, table):
     return page[row], column
 
 
-def own_keys(q, kv_lens):
-    """Last keys that carry about half of the result of their group's first query head, so that
-    a key too few shows at any length. q [seqs, kv_heads, group, d]; returns [seqs, kv_heads, d] in
-    float32."""
-    first = q[:, :, 0].float()
-    score = torch.tensor([float(n) for n in kv_lens], device=q.device).log() + 4.0
-    size = first.pow(2).sum(-1, keepdim=True) / first.shape[-1] ** 0.5
-    return first * (score[:, None, None] / size)
+def own_keys(q, kv_lens, size=1.0, above=1.0):
+    """Last keys that carry a good part of the result of their group's first query head, so that a
+    key too few shows at any length: e^above times the weight of as many normal keys as a sequence
+    has, whose channels are of that size (a number or [d]). q [seqs, kv_heads, group, d]; returns
+    [seqs, kv_heads, d] in float32."""
+    first, d = q[:, :, 0].float(), q.shape[-1]
+    count = torch.tensor([float(n) for n in kv_lens], device=q.device).log()[:, None]
+    variance = (first * size).pow(2).sum(-1) / d  # of the scores
+    # The logarithm of their exponentials' sum: many alike, or the largest alone.
+    total = torch.where(
+        variance < 2 * count, count + variance / 2, torch.sqrt(2 * variance * count)
+    )
+    return first * ((total + above) * d**0.5 / first.pow(2).sum(-1))[..., None]
 
 
 def padded_batches(lens, heads, width):
