@@ -12,13 +12,15 @@ import torch
 from roofmark_ref import attention
 
 _BEFORE, _AFTER = 5, 11  # rows of garbage around the sequences
+_GARBAGE_SCORE = 300.0  # at least: three times what a common mean gives
 
 
 def _poison(rows, query, gen):
-    """Large, finite garbage that the query next to it would look at."""
+    """Large, finite garbage that the query next to it would look at before anything else."""
+    query = query.float()
     garbage = torch.randn(rows.shape, generator=gen, device=rows.device)
-    garbage *= torch.where(garbage @ query.float() < 0, -1.0, 1.0)[:, None]
-    rows.copy_(garbage * attention.GARBAGE_VALUE)
+    garbage *= torch.where(garbage @ query < 0, -1.0, 1.0)[:, None] * attention.GARBAGE_VALUE
+    rows.copy_(garbage + query * (_GARBAGE_SCORE * len(query) ** 0.5 / query.pow(2).sum()))
 
 
 def inputs(shape, seed, regime, device):
@@ -46,15 +48,19 @@ def inputs(shape, seed, regime, device):
         kv.add_((signs * (40.0 / width**0.5)).to(torch.bfloat16))
         q.add_((2.5 * signs).to(torch.bfloat16))
     else:
+        sizes = torch.ones(width, device=device)  # of a row's channels
         if regime == "heavy_tail":
             channel = torch.randint(latent, (1,), generator=gen, device=device)
-            kv[:, torch.cat([channel, channel * 0 + width - 1])] *= 6.0
+            loud_channels = torch.cat([channel, channel * 0 + width - 1])
+            kv[:, loud_channels] *= 6.0
+            sizes[loud_channels] = 6.0
             loud = torch.rand((rows, 1), generator=gen, device=device) < 1.0 / 256
             q_keeps = torch.ones(width, dtype=torch.bfloat16, device=device)
             q_keeps[: latent // 2] = 0.0  # channels of values that no score reads may be large
             q.mul_(q_keeps)
             kv[:, : latent // 2].mul_(1.0 + 9.0 * loud.to(torch.bfloat16))
-        kv[offsets[1:] - 1] = attention.own_keys(q[:, None], shape["kv_lens"])[:, 0].to(q.dtype)
+        own = attention.own_keys(q[:, None], shape["kv_lens"], sizes)
+        kv[offsets[1:] - 1] = own[:, 0].to(q.dtype)
     _poison(kv[:_BEFORE], q[0, 0], gen)
     _poison(kv[rows - _AFTER :], q[-1, 0], gen)
     return {"q": q, "kv": kv, "kv_offsets": offsets.to(torch.int32)}

@@ -34,10 +34,10 @@ def _poison(key_cache, value_cache, table, spare, shape, gen):
         value_cache[page, :, :, slot] = garbage(values, attention.GARBAGE_VALUE)
 
 
-def _keep_own_keys(key_cache, table, q, shape):
+def _keep_own_keys(key_cache, table, q, size, shape):
     """The key of each sequence's last token gets a share that cannot be missed."""
     packed = key_cache.shape
-    own = attention.own_keys(q.unflatten(1, (packed[1], -1)), shape["kv_lens"])
+    own = attention.own_keys(q.unflatten(1, (packed[1], -1)), shape["kv_lens"], size)
     last = torch.tensor([int(n) - 1 for n in shape["kv_lens"]], device=q.device)
     page = table.to(torch.int64).gather(1, (last // packed[3])[:, None])[:, 0]
     own = own.unflatten(2, (packed[2], packed[4])).to(q.dtype)
@@ -63,9 +63,11 @@ def inputs(shape, seed, regime, device):
     q = attention.normal((int(shape["seqs"]), query_heads, head_size), half, 2.5, gen)
     key_cache = attention.normal(packed, half, 1.0, gen)
     value_cache = attention.normal((pages, kv_heads, head_size, page_size), half, 1.0, gen)
+    size = torch.ones(head_size, device=device)  # of a key's channels
     if regime == "heavy_tail":
         for channel in torch.randperm(head_size, generator=gen, device=device)[:2].tolist():
             key_cache[:, :, channel // pack, :, channel % pack] *= 6.0
+            size[channel] = 6.0
         loud = torch.rand((pages, kv_heads, 1, page_size), generator=gen, device=device)
         value_cache.mul_(1.0 + 9.0 * (loud < 1.0 / 128).to(half))
     elif regime == "offset":
@@ -76,7 +78,7 @@ def inputs(shape, seed, regime, device):
         value_cache.add_(1.0)
     table, spare = attention.page_table(shape, gen)
     if regime != "offset":
-        _keep_own_keys(key_cache, table, q, shape)
+        _keep_own_keys(key_cache, table, q, size, shape)
     _poison(key_cache, value_cache, table, spare, shape, gen)
     lens = torch.tensor(list(shape["kv_lens"]), dtype=torch.int32, device=device)
     return {

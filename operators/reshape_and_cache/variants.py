@@ -114,6 +114,7 @@ def _in_fp8(shape, rows):
 
 
 def _several(shape):
+    """One token's slot may be any, the wrong one too."""
     return shape["tokens"] > 1
 
 
@@ -138,7 +139,10 @@ WRONG = {
         _ALL,
     ),
     "slots ignored": (
-        _write(slots=lambda shape, slots: torch.arange(len(slots), device=slots.device)),
+        _write(
+            slots=lambda shape, slots: torch.arange(len(slots), device=slots.device),
+            applies=_several,
+        ),
         _ALL,
     ),
     "old cache ignored": (_write(before=torch.zeros_like), _ALL),
@@ -155,7 +159,8 @@ WRONG = {
         _write(
             slots=lambda shape, slots: (
                 slots % shape["page_size"] * shape["num_pages"] + slots // shape["page_size"]
-            )
+            ),
+            applies=_several,
         ),
         _ALL,
     ),
