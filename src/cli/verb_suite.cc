@@ -58,6 +58,9 @@ Result<int> ShowSuite(const SuiteArgs& args) {
     fmt::print("{}: {}\n{}\n{} workloads of {} operators; raw weights add up to {}\n\n", file.name,
                file.summary, file.source, suite.workloads.size(), file.operators.size(),
                file.raw_sum);
+    if (!file.admission.empty()) {
+      fmt::print("admission programs and their margins: {}\n", file.admission);
+    }
     fmt::print("{:4} {:32} {:>8} {:>8} {:>9} {:>7}  {}\n", "", "operator", "raw", "share",
                "covered", "shapes", "weight from");
   }

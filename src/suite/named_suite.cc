@@ -79,7 +79,7 @@ Result<void> ReadShares(const Json& document, SuiteFile* file) {
 
 Result<SuiteFile> ParseSuiteFile(const Json& document) {
   TRY(document.AllowKeys(
-      {"name", "summary", "source", "tiers", "raw_sum", "operators", "reported"}));
+      {"name", "summary", "source", "tiers", "admission", "raw_sum", "operators", "reported"}));
   SuiteFile file{.name = TRY(document.String("name")),
                  .summary = TRY(document.String("summary")),
                  .source = TRY(document.String("source"))};
@@ -88,6 +88,7 @@ Result<SuiteFile> ParseSuiteFile(const Json& document) {
     file.tiers.push_back(TRY(ParseTier(tier.as_string())));
   }
   if (file.tiers.empty()) return Fail(ErrorKind::kInput, "tiers is empty");
+  if (document.Find("admission") != nullptr) file.admission = TRY(document.String("admission"));
   TRY(ReadShares(document, &file));
   if (document.Find("reported") == nullptr) return file;
   for (const Json& table : TRY(document.ArrayAt("reported"))->array()) {

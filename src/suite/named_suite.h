@@ -6,6 +6,7 @@
 //   name, summary, source     required text
 //   tiers = ["published"]     whose shapes are the workloads
 //   raw_sum = 1.09478         the weights' sum, which is checked; they are normalised to 1
+//   admission = "results/..."  optional; where the findings of `suite lint` lie
 //   [operators.NAME]
 //   weight = 0.394972         before normalisation
 //   label = "published"       published, mined or assumed: where the weight comes from
@@ -48,6 +49,7 @@ struct SuiteFile {
   std::string summary;
   std::string source;
   std::vector<Tier> tiers;
+  std::string admission;
   double raw_sum = 0;
   std::vector<OperatorShare> operators;  // largest share first
   std::vector<ReportedResult> reported;

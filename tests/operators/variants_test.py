@@ -5,6 +5,7 @@ every wrong one fails.
 Run with PyTorch >= 1.13 on a CPU:  python3 tests/operators/variants_test.py [OPERATOR ...]
 """
 
+import math
 import os
 import sys
 import unittest
@@ -35,6 +36,47 @@ def cases(operator, extra_shapes):
                 given = operator.module.inputs(shape, seed, regime, "cpu")
                 expected = operator.module.reference(shape, **given)
                 yield "%s %s seed %d" % (label, regime, seed), shape, regime, given, expected
+
+
+# Programs that compute nothing, or not enough, and yet passed the released shapes and tolerances.
+TRIVIAL_PASSES = (
+    ("fused_qkv_rope", "views of the packed tensor"),
+    ("reshape_and_cache", "slots and old cache ignored"),
+    ("causal_conv1d", "silu of the bias"),
+    ("linear_sigmoid_mul", "post halved"),
+    ("l2_norm", "over the root of hidden"),
+    ("rms_norm", "rms of one"),
+    ("fused_add_rms_norm", "rms of one"),
+    ("chunk_delta_rule_output", "zeros"),
+    ("gated_delta_rule_update", "out is zeros"),
+    ("gated_delta_rule_update", "state only decayed"),
+    ("fused_moe", "zeros"),
+    ("fp8_dynamic_per_token_quant_fn", "a constant in place of the scale"),
+    ("fused_rmsnorm_quant_fn", "a constant in place of the scale"),
+    ("per_token_group_quant_fp8", "a constant in place of the scale"),
+    ("mrope", "the inputs themselves"),
+    ("paged_attention_decode", "page table ignored"),
+    ("unified_attention", "page table ignored"),
+    ("gated_delta_rule_update", "state indices ignored"),
+    ("attention_forward", "all in one sequence"),
+)
+_SIZES = {"f32": 4, "i32": 4, "i64": 8, "bf16": 2, "f16": 2}
+_AFFORDABLE = 48 << 20  # bytes of inputs that a CPU works through in a moment
+
+
+def affordable_shapes(operator):
+    """Corrected shapes, least inputs first; small ones behind those that take long."""
+
+    def size(shape_id):
+        names = operator.resolve(shape_id)
+        return sum(
+            math.prod(operator.sizes(tensor, names))
+            * _SIZES.get(operator.dtype(tensor, names), 1)
+            for tensor in operator.card["inputs"]
+        )
+
+    corrected = sorted(operator.tier("corrected"), key=size)
+    return [s for s in corrected if size(s) <= _AFFORDABLE] + operator.tier("small")[::-1]
 
 
 class Factories:
@@ -112,6 +154,25 @@ class Variants(unittest.TestCase):
                     compute(shape, **{key: tensor.clone() for key, tensor in given.items()})
             with self.subTest(operator=name):
                 self.assertEqual(factories.without_device, [])
+
+    def test_what_passed_in_the_released_benchmark_is_refused_on_corrected_shapes(self):
+        for name, program in TRIVIAL_PASSES:
+            if name not in NAMES:
+                continue
+            operator, (compute, regimes) = Operator(name), variants_of(name).WRONG[program]
+            self.assertIn("typical", regimes, (name, program))
+            for shape_id in affordable_shapes(operator):
+                shape = operator.resolve(shape_id)
+                given = operator.module.inputs(shape, 1, "typical", "cpu")
+                got = compute(shape, **{key: tensor.clone() for key, tensor in given.items()})
+                if got is not None:
+                    break
+            expected = operator.module.reference(shape, **given)
+            with self.subTest(operator=name, program=program, shape=shape_id):
+                self.assertIsNotNone(got)
+                self.assertGreaterEqual(
+                    max(operator.compare(got, expected, shape)[:2]), WRONG_AT_LEAST
+                )
 
     def test_an_answer_to_other_inputs_is_refused(self):
         for name in NAMES:
