@@ -48,9 +48,11 @@ void AddSelection(CLI::App* verb, Selection* selection) {
       ->delimiter(',');
   verb->add_option("--shape", selection->shapes, "shapes, by id (default: all of the tier)")
       ->delimiter(',');
-  verb->add_option("--tier", selection->tier, "published, corrected, small or all");
+  verb->add_option("--tier", selection->tier, "published, corrected, small, imported or all");
   verb->add_option("--suite", selection->suite,
                    "published-440, production-1, or a file written by `suite build`");
+  verb->add_option("--operators", selection->operators_folder,
+                   "folder written by `suite import`, instead of the shipped operators");
 }
 
 void AddMine(CLI::App* app, Chosen* chosen) {
@@ -69,20 +71,28 @@ void AddMine(CLI::App* app, Chosen* chosen) {
 void AddSuite(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<SuiteArgs>();
   CLI::App* verb = AddVerb(app, chosen, args, "suite",
-                           "operators and suites: list, show, lint, release; weights from an "
-                           "aggregate",
+                           "operators and suites: list, show, import, lint, release; weights from "
+                           "an aggregate",
                            "roofmark suite build fleet.json -o suite.json\n"
+                           "  roofmark suite import KernelBench/level1 -o imported\n"
                            "  roofmark suite release published-440 -o release/ --version 1.0.0");
   verb->add_option("action", args->action,
-                   "list operators, show one or a suite, build weights, lint a suite (run its "
-                   "admission programs), release a suite in two parts, or verify a release")
+                   "list operators, show one or a suite, build weights, import another "
+                   "benchmark's problems, lint a suite (run its admission programs), release a "
+                   "suite in two parts, or verify a release")
       ->required()
-      ->check(CLI::IsMember({"list", "show", "build", "lint", "release", "verify"}));
+      ->check(CLI::IsMember({"list", "show", "build", "import", "lint", "release", "verify"}));
   verb->add_option("name", args->name,
-                   "operator or suite to show, aggregate to build from, suite to lint or release, "
-                   "or release to verify");
+                   "operator or suite to show, aggregate to build from, folder or file to import, "
+                   "suite to lint or release, or release to verify");
   verb->add_option("-o,--out", args->out,
-                   "suite to write; for lint, a line per workload; for release, the folder");
+                   "suite to write; for lint, a line per workload; for release and import, the "
+                   "folder");
+  verb->add_option("--format", args->format_of_source, "import: of what it brings")
+      ->check(CLI::IsMember({"auto", "atrex", "kernelbench", "flashinfer-bench", "sol-execbench"}));
+  verb->add_option("--operators", args->selection.operators_folder,
+                   "list, show, lint: folder written by `suite import`, instead of the shipped "
+                   "operators");
   verb->add_option("--stubs", args->stubs,
                    "build: write cards to fill in for operators without one, into this folder");
   verb->add_option("--version", args->version, "release: its semantic version, X.Y.Z");
@@ -91,7 +101,7 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
   verb->add_option("--operator", args->selection.operators, "lint: only these operators")
       ->delimiter(',');
   verb->add_option("--shape", args->selection.shapes, "lint: only these shapes")->delimiter(',');
-  verb->add_option("--tier", args->selection.tier, "lint: published, corrected, small or all");
+  verb->add_option("--tier", args->selection.tier, "lint: published, corrected, small, imported or all");
   verb->add_option("--device", args->device, "lint: cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   verb->add_option("--regime", args->regimes, "lint: typical, heavy_tail, offset (default: all)")
@@ -191,6 +201,12 @@ void AddScore(CLI::App* app, Chosen* chosen) {
       ->check(CLI::IsMember({"roofmark", "published"}));
   verb->add_flag("--production", args->production,
                  "score the production latencies that the release states for --device");
+  verb->add_option("--export", args->export_as,
+                   "write the verdicts as FlashInfer-Bench traces, or KernelBench's fast_p")
+      ->check(CLI::IsMember({"flashinfer-bench", "kernelbench"}));
+  verb->add_option("--baseline", args->baseline,
+                   "baseline that exported speed-ups are against (default: the only one)");
+  verb->add_option("-o,--out", args->out, "file of an export (default: stdout)");
   AddJson(verb, &args->format);
 }
 

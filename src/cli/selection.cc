@@ -23,10 +23,16 @@ Result<suite::Suite> LoadSelection(const Selection& selection, const std::string
   suite::Selection wanted{.operators = selection.operators, .shapes = selection.shapes};
   // Shapes that are named are meant, whatever their tier; a mined suite brings its own.
   if (!selection.tier.empty() || (selection.shapes.empty() && selection.suite.empty())) {
-    wanted.tiers =
-        TRY_IN(ParseTiers(selection.tier.empty() ? default_tier : selection.tier), "--tier");
+    // Imported operators have one tier, which is meant.
+    const std::string without = selection.operators_folder.empty() ? default_tier : "all";
+    wanted.tiers = TRY_IN(ParseTiers(selection.tier.empty() ? without : selection.tier), "--tier");
   }
-  if (selection.suite.empty()) return suite::LoadSuite(wanted);
+  if (selection.suite.empty()) return suite::LoadSuite(wanted, selection.operators_folder);
+  if (!selection.operators_folder.empty()) {
+    return Fail(ErrorKind::kUsage,
+                "--suite has weights of the shipped operators; give either it "
+                "or --operators");
+  }
   const std::string name = selection.suite.string();
   if (name.ends_with(".toml") || TRY(suite::IsNamedSuite(name))) {
     return suite::LoadNamedSuite(name, wanted);

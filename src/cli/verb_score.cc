@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/export_scores.h"
 #include "cli/reported.h"
 #include "cli/selection.h"
 #include "roofline/device_file.h"
@@ -162,6 +163,7 @@ Result<int> ScoreProduction(const ScoreArgs& args) {
 Result<int> Score(const ScoreArgs& args) {
   if (args.production) return ScoreProduction(args);
   const store::Store store = TRY(store::Store::Open(args.store, OpenMode::kReadOnly));
+  if (!args.export_as.empty()) return ExportScores(args, store);
   const std::vector<Verdict> verdicts = TRY(VerdictsOf(store, args));
   const DeviceCard card = TRY(CardOf(store, verdicts.front().device));
   // The verdicts say which tiers count: ScoreOptions::scope holds a contestant to those.

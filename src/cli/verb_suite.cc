@@ -22,18 +22,18 @@ Json OperatorRow(const Operator& op) {
   Json row = Json::MakeObject();
   row.Set("operator", op.name).Set("summary", op.summary);
   row.Set("weight_published", op.weight_published);
-  for (const Tier tier : {Tier::kPublished, Tier::kCorrected, Tier::kSmall}) {
+  for (const Tier tier : {Tier::kPublished, Tier::kCorrected, Tier::kSmall, Tier::kImported}) {
     row.Set(TierName(tier), tiers[tier]);
   }
   return row;
 }
 
 Result<int> List(const SuiteArgs& args) {
-  const suite::Suite suite = TRY(suite::LoadSuite());
+  const suite::Suite suite = TRY(suite::LoadSuite({}, args.selection.operators_folder));
   if (args.format == Format::kText) {
     fmt::print("suites: {}\n\n", fmt::join(TRY(suite::NamedSuites()), ", "));
-    fmt::print("{:30} {:>8} {:>9} {:>9} {:>5}  {}\n", "operator", "weight", "published",
-               "corrected", "small", "summary");
+    fmt::print("{:30} {:>8} {:>9} {:>9} {:>5} {:>8}  {}\n", "operator", "weight", "published",
+               "corrected", "small", "imported", "summary");
   }
   for (const auto& op : suite.operators) {
     const Json row = OperatorRow(*op);
@@ -41,9 +41,9 @@ Result<int> List(const SuiteArgs& args) {
       fmt::print("{}\n", row.Dump());
       continue;
     }
-    fmt::print("{:30} {:>8.4f} {:>9} {:>9} {:>5}  {}\n", op->name, op->weight_published,
+    fmt::print("{:30} {:>8.4f} {:>9} {:>9} {:>5} {:>8}  {}\n", op->name, op->weight_published,
                row.Find("published")->as_int(), row.Find("corrected")->as_int(),
-               row.Find("small")->as_int(), op->summary);
+               row.Find("small")->as_int(), row.Find("imported")->as_int(), op->summary);
   }
   return 0;
 }
@@ -105,9 +105,10 @@ Result<int> Show(const SuiteArgs& args) {
                 "suite show needs an operator or a suite: roofmark suite show published-440");
   }
   if (args.name.ends_with(".toml") || TRY(suite::IsNamedSuite(args.name))) return ShowSuite(args);
-  const suite::Suite suite = TRY_IN(suite::LoadSuite({.operators = {args.name}}),
-                                    fmt::format("no suite has this name (suites: {})",
-                                                fmt::join(TRY(suite::NamedSuites()), ", ")));
+  const suite::Suite suite =
+      TRY_IN(suite::LoadSuite({.operators = {args.name}}, args.selection.operators_folder),
+             fmt::format("no suite has this name (suites: {})",
+                         fmt::join(TRY(suite::NamedSuites()), ", ")));
   const Operator& op = *suite.FindOperator(args.name);
   if (args.format == Format::kText) {
     fmt::print("{}: {}\n{}\n\n{:24} {:10} {:8} {:>12}  {}\n", op.name, op.summary, op.source,
@@ -196,6 +197,7 @@ Result<int> Build(const SuiteArgs& args) {
 Result<int> Suite(const SuiteArgs& args) {
   if (args.action == "list") return List(args);
   if (args.action == "show") return Show(args);
+  if (args.action == "import") return ImportSuite(args);
   if (args.action == "lint") return LintSuite(args);
   if (args.action == "release") return ReleaseSuite(args);
   if (args.action == "verify") return VerifyRelease(args);

@@ -269,7 +269,10 @@ Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
   gate_ = Gate::kCorrectness;
   if (!TRY(LendArenas(workload, device, inputs))) return false;
   Json reply;
-  if (!TRY(Ask(Json::MakeObject().Set("do", "init").Set("shape", AxesToJson(workload.axes)),
+  if (!TRY(Ask(Json::MakeObject()
+                   .Set("do", "init")
+                   .Set("shape", AxesToJson(workload.axes))
+                   .Set("construct", workload.shape.construct),
                kInitTimeoutS, &reply))) {
     return false;
   }

@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kMaxListLength = size_t{1} << 24;
 
 constexpr std::array<std::string_view, 4> kPhases = {"prefill", "decode", "mixed", "unknown"};
-constexpr std::array<std::string_view, 4> kTiers = {"published", "corrected", "small", "mined"};
+constexpr std::array<std::string_view, 5> kTiers = {"published", "corrected", "small", "mined",
+                                                    "imported"};
 
 Result<int64_t> Size(std::string_view key, const Json& json) {
   if (!json.is_int() || json.as_int() < 0) {

@@ -20,8 +20,8 @@ std::string_view PhaseName(Phase phase);  // "prefill" "decode" "mixed" "unknown
 Result<Phase> ParsePhase(std::string_view name);
 
 // published: as the public benchmark has it; corrected: ours; small: a CPU finishes it in seconds;
-// mined: found in a profile.
-enum class Tier { kPublished, kCorrected, kSmall, kMined };
+// mined: found in a profile; imported: as another benchmark has it (`suite import`).
+enum class Tier { kPublished, kCorrected, kSmall, kMined, kImported };
 std::string_view TierName(Tier tier);
 Result<Tier> ParseTier(std::string_view name);
 
@@ -47,6 +47,11 @@ struct Shape {
   // Judged and weighed like any other, but in no bundle and in no public part of a release.
   bool hidden = false;
   Published published;
+  // How an imported problem builds its class: {"args", "kwargs", "seed", "training", "call"}; null
+  // elsewhere. Candidates are told. args and kwargs go to the constructor (tuples are {"__tuple__":
+  // [...]}), after all generators were seeded; "training" keeps the training mode; "call" gives the
+  // arguments of forward in order, {"input": name} or {"value": constant}.
+  Json construct;
 };
 
 // {"tokens": 8, "seq_lens": [1, 2], "eps": 1e-6}; the inverse also accepts run-length lists

@@ -72,7 +72,7 @@ Result<void> CheckAxes(const Operator& op, Axes* axes) {
 
 Result<Shape> ParseShape(const Json& line, const Operator& op) {
   if (!line.is_object()) return Fail(ErrorKind::kInput, "a shape must be an object");
-  TRY(line.AllowKeys({"id", "tier", "phase", "axes", "hidden", "published"}));
+  TRY(line.AllowKeys({"id", "tier", "phase", "axes", "hidden", "published", "construct"}));
   Shape shape;
   shape.id = TRY(line.String("id"));
   const auto plain = [](char c) {
@@ -89,6 +89,10 @@ Result<Shape> ParseShape(const Json& line, const Operator& op) {
   if (line.Find("hidden") != nullptr) shape.hidden = TRY(line.Bool("hidden"));
   if (const Json* published = line.Find("published")) {
     shape.published = TRY_IN(ParsePublished(*published), "published");
+  }
+  if (line.Find("construct") != nullptr) {
+    shape.construct = *TRY(line.ObjectAt("construct"));
+    TRY_IN(shape.construct.AllowKeys({"args", "kwargs", "seed", "training", "call"}), "construct");
   }
   if (shape.tier == Tier::kPublished && !shape.published.present) {
     return Fail(ErrorKind::kInput, "a published shape needs its 'published' figures");

@@ -104,14 +104,23 @@ Result<Suite> MakeSuite(std::vector<std::unique_ptr<const Operator>> operators,
   return suite;
 }
 
-Result<Suite> LoadSuite(const Selection& selection) {
-  return MakeSuite(TRY(ReadAllOperators()), selection);
+Result<Suite> LoadSuite(const Selection& selection, const fs::path& folder) {
+  if (folder.empty()) return MakeSuite(TRY(ReadAllOperators()), selection);
+  // The folder that `suite import` wrote holds candidates/ too.
+  const fs::path inner = folder / "operators";
+  return MakeSuite(TRY(ReadOperators(fs::is_directory(inner) ? inner : folder)), selection);
 }
 
 Weight PublishedWeight(const Operator& op, const Shape& shape) {
   const auto peers = std::ranges::count(op.shapes, shape.tier, &Shape::tier);
   Weight weight;
   weight.value = peers == 0 ? 0 : op.weight_published / static_cast<double>(peers);
+  if (shape.tier == Tier::kImported && op.weight_published == 0) {
+    weight.value = 1 / static_cast<double>(peers);
+    weight.low = weight.high = weight.value;
+    weight.provenance = "imported without a weight: each operator counts alike, and its shapes too";
+    return weight;
+  }
   weight.low = weight.value;
   weight.high = weight.value;
   weight.label = WeightLabel::kAssumed;

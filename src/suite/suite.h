@@ -47,13 +47,15 @@ Result<std::vector<std::unique_ptr<const Operator>>> ReadAllOperators();
 Result<Suite> MakeSuite(std::vector<std::unique_ptr<const Operator>> operators,
                         const Selection& selection);
 
-// ReadAllOperators and MakeSuite.
-Result<Suite> LoadSuite(const Selection& selection = {});
+// MakeSuite of ReadOperators. `folder` holds the operators' folders, or operators/ with them; empty
+// means ReadAllOperators.
+Result<Suite> LoadSuite(const Selection& selection = {}, const std::filesystem::path& folder = {});
 
 // The weight of one shape where only operators have published weights: the operator's weight split
 // equally over its shapes of the same tier. Each tier is thus a complete stand-in for the operator,
 // and a suite of one tier has the operators' published weights. The split is an assumption, and the
-// weight is labelled so; its provenance says that the operator's total is published.
+// weight is labelled so; its provenance says that the operator's total is published. An imported
+// operator without a weight has 1 in all.
 Weight PublishedWeight(const Operator& op, const Shape& shape);
 
 // The telling shapes for a quick look: of these workloads of one operator, those with the least,

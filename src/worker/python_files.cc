@@ -14,13 +14,19 @@ namespace {
 
 constexpr const char* kFolder = "/roofmark";
 
+bool IsFor(PythonAudience audience, std::string_view path) {
+  if (path.starts_with("python/roofmark_ref/")) return audience != PythonAudience::kCandidate;
+  const bool of_importer =
+      path.starts_with("python/roofmark_importer") || path.starts_with("python/roofmark_describe");
+  return !of_importer || audience == PythonAudience::kImporter;
+}
+
 }  // namespace
 
 void AddPythonFiles(PythonAudience audience, std::vector<TreeEntry>* tree) {
   constexpr std::string_view kHere = "python";
   for (size_t i = 0; i < kEmbeddedCount; ++i) {
-    const bool of_references = kEmbeddedPaths[i].starts_with("python/roofmark_ref/");
-    if (of_references && audience == PythonAudience::kCandidate) continue;
+    if (!IsFor(audience, kEmbeddedPaths[i])) continue;
     tree->push_back({.step = TreeStep::kText,
                      .target = kFolder + std::string(kEmbeddedPaths[i].substr(kHere.size())),
                      .text = std::string(*kEmbeddedTexts[i])});

@@ -11,11 +11,13 @@
 
 namespace roofmark::worker {
 
-// Whose worker: candidates do not see what references are made of.
-enum class PythonAudience { kReference, kCandidate };
+// Whose worker: candidates do not see what references are made of, and nobody but the importer sees
+// how problems of other benchmarks are read.
+enum class PythonAudience { kReference, kCandidate, kImporter };
 void AddPythonFiles(PythonAudience audience, std::vector<TreeEntry>* tree);
 
-// The command line of a Python worker; `role` is "candidate" or "reference".
+// The command line of a Python worker; `role` is "candidate", "reference" or
+// "importer".
 std::vector<std::string> PythonCommand(const std::string& interpreter, std::string_view role,
                                        std::string_view device);
 

@@ -206,7 +206,13 @@ bool TakesDataLimit(const WorkerSpec& spec) {
   return spec.kind != WorkerKind::kNative || !kThisBinaryIsSanitized;
 }
 
+PythonAudience AudienceOf(WorkerKind kind) {
+  if (kind == WorkerKind::kImporter) return PythonAudience::kImporter;
+  return kind == WorkerKind::kReference ? PythonAudience::kReference : PythonAudience::kCandidate;
+}
+
 std::string_view PythonRole(WorkerKind kind) {
+  if (kind == WorkerKind::kImporter) return "importer";
   return kind == WorkerKind::kReference ? "reference" : "candidate";
 }
 
@@ -241,9 +247,7 @@ Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
   }
   std::ranges::copy(spec.environment, std::back_inserter(sandbox.environment));
   if (!is_native) {
-    AddPythonFiles(spec.kind == WorkerKind::kReference ? PythonAudience::kReference
-                                                       : PythonAudience::kCandidate,
-                   &sandbox.tree);
+    AddPythonFiles(AudienceOf(spec.kind), &sandbox.tree);
     sandbox.argv = PythonCommand(python, PythonRole(spec.kind), sandbox.device);
   }
   auto worker =

@@ -12,8 +12,9 @@
 //   unmap  {arena}
 //   load   {path, lane, entry, contract: {inputs, outputs, axes, attributes: [names]}}; a reference
 //          is loaded with {path} alone
-//   init   {shape: {axis: value}}    -> {"workspace_bytes": n}; after map, since tensor sizes are
-//                                    taken from some mapped arena
+//   init   {shape: {axis: value}, construct}    -> {"workspace_bytes": n}; after map, since tensor
+//                                    sizes are taken from some mapped arena. `construct` (or null):
+//                                    how an imported problem builds its Model, model/shape.h
 //   call   {in, out, workspace}      one call, synchronised; workspace names an arena or is ""
 //   bell   {calls: [{in, out}], workspace} + 1 fd    CPU timing: ring n makes calls[(n-1) % size],
 //                                    see bell_page.h; -> {"calls": n} after kBellStop
@@ -24,6 +25,8 @@
 //   programs {}                              reference worker: the operator's admission programs
 //                                    -> {"programs": [{name, honest, regimes}]}
 //   program  {name, in, out, shape}          and what one of them computes -> {"applies": bool}
+//   survey   {format}                        importer: what lies in /candidate
+//   describe {item, about}                   importer: an item of it as card, shapes and files
 //   bye
 #pragma once
 
@@ -43,7 +46,7 @@
 
 namespace roofmark::worker {
 
-enum class WorkerKind { kReference, kNative, kPython };
+enum class WorkerKind { kReference, kNative, kPython, kImporter };
 
 struct WorkerSpec {
   WorkerKind kind = WorkerKind::kNative;

@@ -6,6 +6,7 @@ that return their outputs.
 import importlib.util
 import inspect
 import os
+import random
 import sys
 
 import torch
@@ -60,14 +61,20 @@ def _pick(function, values, what):
     return picked
 
 
+def _updated(contract):
+    """The outputs that are updated in place: arguments that are no inputs."""
+    return set(contract.get("arguments", ())) - set(contract["inputs"])
+
+
 class _Function:
-    """run(x, weight, out, eps): any subset of the names, destination-passing."""
+    """run(x, weight, out, eps): any subset of the names. A function that names no output, or only
+    such as are updated in place, returns its outputs instead."""
 
     def __init__(self, function, contract):
         self._function = function
         self._contract = contract
 
-    def init(self, shape, device):
+    def init(self, shape, _construct, device):
         pass
 
     def bind(self, inputs, outputs, shape, workspace):
@@ -79,42 +86,89 @@ class _Function:
         values["shape"] = shape
         arguments = _pick(self._function, values, "run")
         function = self._function
+        updated = _updated(self._contract)
+        # Where everything is updated in place, naming any of it is naming an output.
+        destinations = set(outputs) - updated or set(outputs)
 
         def call():
             function(**arguments)
 
-        return call
+        def returning():
+            result = function(**arguments)
+            return lambda: _store(result, outputs, updated)
+
+        return returning if destinations.isdisjoint(arguments) else call
+
+
+def _decoded(value):
+    """What the importer wrote of a constructor's argument: tuples are {"__tuple__": [...]}."""
+    if isinstance(value, list):
+        return [_decoded(one) for one in value]
+    if isinstance(value, dict):
+        if set(value) == {"__tuple__"}:
+            return tuple(_decoded(one) for one in value["__tuple__"])
+        return {key: _decoded(one) for key, one in value.items()}
+    return value
+
+
+def _binds(cls, construct):
+    try:
+        inspect.signature(cls).bind(*construct["args"], **construct["kwargs"])
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _seed(construct):
+    """Parameters of the reference and of a candidate are drawn from one seed."""
+    if construct is not None:
+        torch.manual_seed(construct["seed"])
+        random.seed(construct["seed"])
+        numpy = sys.modules.get("numpy")
+        if numpy is not None:
+            numpy.random.seed(construct["seed"])
 
 
 class _Class:
-    """class Model: constructor with attributes by name, forward with inputs, outputs returned."""
+    """class Model: constructor with attributes by name, or with what an imported problem gives
+    (`construct`); forward with inputs, outputs returned."""
 
     def __init__(self, cls, module, contract):
         self._cls = cls
         self._module = module
         self._contract = contract
         self._model = None
+        self._call = None
 
-    def _construct(self, shape):
+    def _construct(self, shape, construct):
         what = "%s()" % self._cls.__name__
-        names = []
+        parameters = []
         if self._cls.__init__ is not object.__init__:
-            names = _parameters(self._cls.__init__, what)[1:]
-        missing = [name for name, required in names if required and name not in shape]
+            parameters = _parameters(self._cls.__init__, what)[1:]
+        if construct is not None and _binds(self._cls, construct):
+            _seed(construct)
+            return self._cls(*construct["args"], **construct["kwargs"])
+        missing = [name for name, required in parameters if required and name not in shape]
         # Files made for KernelBench say what their constructor wants where names do not.
         if missing and callable(getattr(self._module, "get_init_inputs", None)):
-            return self._cls(*self._module.get_init_inputs())
+            _seed(construct)
+            arguments = self._module.get_init_inputs()
+            _seed(construct)
+            return self._cls(*arguments)
         if missing:
             raise Refusal(
                 "bad_interface",
                 "%s wants '%s'; it can have %s" % (what, missing[0], ", ".join(sorted(shape))),
             )
-        return self._cls(**{name: shape[name] for name, _ in names if name in shape})
+        _seed(construct)
+        return self._cls(**{name: shape[name] for name, _ in parameters if name in shape})
 
-    def init(self, shape, device):
-        model = self._construct(shape)
+    def init(self, shape, construct, device):
+        self._call = (construct or {}).get("call")
+        model = self._construct(shape, construct)
         if isinstance(model, torch.nn.Module):
-            model = model.to(device.torch_device).eval()
+            model = model.to(device.torch_device)
+            model.train((construct or {}).get("training", False))
         if not callable(model):
             raise Refusal("bad_interface", "%s objects cannot be called" % self._cls.__name__)
         self._model = model
@@ -123,6 +177,8 @@ class _Class:
         # A tensor that is updated in place is an argument like the inputs, and lies in the outputs.
         order = self._contract.get("arguments", self._contract["inputs"])
         inputs = {name: inputs[name] if name in inputs else outputs[name] for name in order}
+        if self._call is not None:
+            return [inputs[c["input"]] if "input" in c else c["value"] for c in self._call], {}
         forward = getattr(self._model, "forward", self._model)
         names = _parameters(forward, "forward")
         if all(name in inputs or not required for name, required in names) and names:
@@ -138,7 +194,7 @@ class _Class:
 
     def bind(self, inputs, outputs, shape, workspace):
         positional, named = self._arguments(inputs, outputs)
-        updated = set(self._contract.get("arguments", ())) - set(self._contract["inputs"])
+        updated = _updated(self._contract)
         model = self._model
 
         def call():
@@ -229,7 +285,7 @@ class Worker:
         self._shape = request["shape"]
         workspace_bytes = 0
         with torch.no_grad():
-            self._kind.init(self._shape, self._device)
+            self._kind.init(self._shape, _decoded(request.get("construct")), self._device)
             for name in ("init", "workspace_bytes"):
                 function = getattr(self._module, name, None)
                 if not callable(function):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main program of Python workers: python3 roofmark_main.py candidate|reference cpu|cuda SOCKET.
+"""The main program of Python workers: python3 roofmark_main.py candidate|reference|importer cpu|cuda SOCKET.
 
 Runs inside the sandbox. Requests and replies: worker/worker.h.
 """
@@ -30,6 +30,10 @@ def _open_worker(role, device):
         import roofmark_reference
 
         return roofmark_reference.Worker(device)
+    if role == "importer":
+        import roofmark_importer
+
+        return roofmark_importer.Worker(device)
     import roofmark_candidate
 
     return roofmark_candidate.Worker(device)

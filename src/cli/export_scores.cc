@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/export_scores.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/files.h"
+#include "cli/selection.h"
+#include "exchange/export.h"
+
+namespace roofmark::cli {
+namespace {
+
+Result<void> CheckOneDevice(const std::vector<store::StoredVerdict>& verdicts) {
+  std::set<std::string> devices;
+  for (const store::StoredVerdict& stored : verdicts) devices.insert(stored.verdict.device);
+  if (devices.empty()) {
+    return Fail(ErrorKind::kNotFound,
+                "the store holds no such verdicts; run `roofmark judge` first");
+  }
+  if (devices.size() > 1) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("the store holds verdicts of several devices; choose with --device: {}",
+                            fmt::join(devices, ", ")));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int> ExportScores(const ScoreArgs& args, const store::Store& store) {
+  const std::vector<store::StoredVerdict> verdicts =
+      TRY(store.ReadVerdicts({.device = args.device}, store::History::kLatest));
+  TRY(CheckOneDevice(verdicts));
+  const std::vector<store::RunInfo> runs = TRY(store.ReadRuns());
+  const suite::Suite suite = TRY(LoadSelection(args.selection, "all"));
+  const exchange::ExportRequest request{
+      .verdicts = verdicts, .runs = runs, .workloads = suite.workloads, .baseline = args.baseline};
+  const exchange::Exported exported =
+      TRY(args.export_as == "kernelbench" ? exchange::FastP(request)
+                                          : exchange::FlashInferTraces(request));
+  std::string text;
+  for (const Json& line : exported.lines) text += line.Dump() + "\n";
+  if (args.out.empty()) {
+    fmt::print("{}", text);
+  } else {
+    TRY(WriteFile(args.out, text));
+    fmt::print("{}: {} lines\n", args.out.string(), exported.lines.size());
+  }
+  for (const std::string& what : exported.left_out) fmt::print(stderr, "left out: {}\n", what);
+  return 0;
+}
+
+}  // namespace roofmark::cli
