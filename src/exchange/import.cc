@@ -52,11 +52,14 @@ class Describer {
   std::unique_ptr<worker::Worker> worker_;
 };
 
-// The first line of a reason, and the place in the foreign file, which is the last.
+// The first line of a reason, and the last place in the foreign files that it names.
 std::string Shortened(std::string_view reason) {
   const std::vector<std::string_view> lines = Split(Trim(reason), '\n');
   std::string text(lines.front());
-  if (lines.size() > 1) text += fmt::format(" ({})", Trim(lines.back()));
+  const auto place = std::ranges::find_if(lines.rbegin(), lines.rend() - 1, [](auto line) {
+    return line.find("/candidate/") != line.npos;
+  });
+  if (place != lines.rend() - 1) text += fmt::format(" ({})", Trim(*place));
   if (text.size() > kLongestReason) text = text.substr(0, kLongestReason) + "...";
   return ValidUtf8(text);
 }

@@ -44,6 +44,15 @@ TEST_F(PythonWorker, RunsAFunctionOnItsDestination) {
   EXPECT_NE(bed_->worker().versions().Find("torch"), nullptr);
 }
 
+TEST_F(PythonWorker, TakesWhatAFunctionReturnsThatNamesNoOutput) {
+  const Mishap fate = FateOf("def run(x, factor):\n    return x * factor\n");
+  EXPECT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+  EXPECT_TRUE(bed_->OutIsRight());
+  const Mishap nothing = FateOf("def run(x, factor):\n    pass\n");
+  EXPECT_EQ(nothing.outcome, Outcome::kWrongStructure);
+  EXPECT_THAT(nothing.reason, HasSubstr("NoneType"));
+}
+
 TEST_F(PythonWorker, ACandidateCalledLikeAPackageDoesNotHideIt) {
   const Mishap fate = FateOf(R"(
 import os, sys

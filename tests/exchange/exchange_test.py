@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`roofmark suite import` from the outside: small problems of four benchmarks come over, their honest
-candidates are right, their wrong ones are not, and what cannot come over is said."""
+"""`roofmark suite import` from the outside: small problems of four benchmarks come over, their
+honest candidates are right, their wrong ones are not, and what cannot come over is said."""
 import json
 import os
 import pathlib
@@ -93,7 +93,8 @@ class Exchange(unittest.TestCase):
     @unittest.skipUnless(HAS_HEADERS, "PyTorch's headers are not installed")
     def test_load_inline(self):
         self.bring("kernelbench/level1/1_Linear_Scale.py")
-        found = self.outcomes("level1_1_Linear_Scale", self.data / "kernelbench/candidates/inline.py")
+        inline = self.data / "kernelbench/candidates/inline.py"
+        found = self.outcomes("level1_1_Linear_Scale", inline)
         self.assertEqual(found, {"inline": {"0": "passed"}})
 
     def test_atrex(self):

@@ -111,8 +111,8 @@ class Sizes:
 
 
 def try_out(origin, about, shape, outputs):
-    """Runs what the judge will run. Raises NotCarried where no judgement could rest on it, and notes
-    in `about` whether the reference writes its inputs."""
+    """Runs what the judge will run. Raises NotCarried where no judgement could rest on it; says in
+    `about` whether the reference writes its inputs."""
     inputs, reference = imported.functions(origin, about)
     device = torch.device("cpu")
     first = inputs(shape, 1, "typical", device)
@@ -127,7 +127,9 @@ def try_out(origin, about, shape, outputs):
         raise NotCarried("its inputs have one value only, so that a cached answer would pass")
     other = reference(shape, **drawn)
     if all(torch.equal(result[name], other[name]) for name in other):
-        raise NotCarried("its output does not depend on the values of its inputs: a constant passes")
+        raise NotCarried(
+            "its output does not depend on the values of its inputs: a constant passes"
+        )
 
 
 def _check_output(want, value, again):

@@ -410,7 +410,7 @@ def _loader(spec, sources, languages):
 
 
 def describe_solution(solution, about):
-    """The files of a candidate folder, for an operator that was imported before (its import.json)."""
+    """The files of a candidate folder; `about` is the operator's import.json."""
     spec, sources = solution["spec"], solution["sources"]
     label = "solution %s" % solution["name"]
     languages = spec.get("languages") or [spec.get("language", "python")]

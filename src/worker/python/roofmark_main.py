@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main program of Python workers: python3 roofmark_main.py candidate|reference|importer cpu|cuda SOCKET.
+"""The main program of Python workers:
+
+    python3 roofmark_main.py candidate|reference|importer cpu|cuda SOCKET
 
 Runs inside the sandbox. Requests and replies: worker/worker.h.
 """

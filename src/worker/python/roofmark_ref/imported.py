@@ -52,7 +52,7 @@ for _torch_name, _our_name in FP8.items():
 
 
 class OnDevice(TorchFunctionMode or object):
-    """What a file places on "cuda" goes to the device at hand; with `all_new`, whatever it makes."""
+    """What a file places on "cuda" goes to the device at hand; with `all_new`, all it makes."""
 
     def __init__(self, device, all_new=False):
         super().__init__()
@@ -324,7 +324,7 @@ def _native(tensor, torch_name):
 
 
 def functions(origin, about):
-    """inputs() and reference() of an operator: `origin` is one of KINDS, `about` its import.json."""
+    """inputs() and reference() of an operator: `origin` of KINDS, `about` what import.json says."""
     renamed = about["renamed"]  # ours -> theirs, where a name could not be kept
 
     def inputs(shape, seed, regime, device):
