@@ -11,8 +11,6 @@
 namespace roofmark::cli {
 namespace {
 
-using exchange::Fate;
-
 void Print(const exchange::Item& item, Format format) {
   if (format == Format::kJson) {
     fmt::print("{}\n", Json::MakeObject()

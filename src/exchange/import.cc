@@ -64,9 +64,9 @@ std::string Shortened(std::string_view reason) {
   return ValidUtf8(text);
 }
 
-std::string TextOr(const Json& json, std::string_view key, std::string fallback) {
+std::string TextOr(const Json& json, std::string_view key, const std::string& fallback) {
   const Json* const value = json.Find(key);
-  return value != nullptr && value->is_string() ? value->as_string() : std::move(fallback);
+  return value != nullptr && value->is_string() ? value->as_string() : fallback;
 }
 
 // A definition that an import wrote, now or earlier: its operator and its import.json.
