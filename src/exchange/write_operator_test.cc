@@ -8,8 +8,6 @@
 namespace roofmark::exchange {
 namespace {
 
-using ::testing::HasSubstr;
-
 Json Described() {
   return *Json::Parse(R"json({
     "card": {"name": "scale", "summary": "a \"quoted\"\nline", "source": "elsewhere",
