@@ -34,16 +34,16 @@ struct Selection {
 };
 
 struct SuiteArgs {
-  std::string action;          // "list", "show", "build", "import", "lint", "release", "verify"
-  std::string name;            // operator or suite to show, aggregate to build from, what to import,
-                               // suite to lint or to release, release to verify
-  fs::path out;                // suite weights, lint's findings, or folder of a release or an import
+  std::string action;  // "list", "show", "build", "import", "lint", "release", "verify"
+  std::string name;    // operator or suite to show, aggregate to build from, what to import,
+                       // suite to lint or to release, release to verify
+  fs::path out;        // suite weights, lint's findings, or folder of a release or an import
   std::string format_of_source = "auto";  // import
-  fs::path stubs;              // build: where cards to fill in go; empty = none
-  std::string version;         // release: X.Y.Z; empty = the next patch, for weights only
-  bool weights_only = false;   // release: refresh the weights of the one that is there
-  Selection selection;         // lint: which workloads; list and show: folder of operators
-  std::string device = "cpu";  // lint: where
+  fs::path stubs;                         // build: where cards to fill in go; empty = none
+  std::string version;               // release: X.Y.Z; empty = the next patch, for weights only
+  bool weights_only = false;         // release: refresh the weights of the one that is there
+  Selection selection;               // lint: which workloads; list and show: folder of operators
+  std::string device = "cpu";        // lint: where
   std::vector<std::string> regimes;  // lint: of inputs; empty = all
   bool references_only = false;      // lint: compute expected outputs and nothing else
   Format format = Format::kText;
@@ -145,7 +145,7 @@ Result<int> Mine(const MineArgs& args);
 Result<int> Suite(const SuiteArgs& args);
 Result<int> ReleaseSuite(const SuiteArgs& args);   // its action `release`
 Result<int> VerifyRelease(const SuiteArgs& args);  // its action `verify`
-Result<int> ImportSuite(const SuiteArgs& args);  // suite import
+Result<int> ImportSuite(const SuiteArgs& args);    // suite import
 Result<int> Roofline(const RooflineArgs& args);
 Result<int> Calibrate(const CalibrateArgs& args);
 Result<int> Pack(const PackArgs& args);

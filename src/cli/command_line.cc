@@ -88,7 +88,8 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
   verb->add_option("-o,--out", args->out,
                    "suite to write; for lint, a line per workload; for release and import, the "
                    "folder");
-  verb->add_option("--format", args->format_of_source, "import: of what it brings")
+  verb->add_option("--format", args->format_of_source,
+                   "import: of the source (default: auto, by what it holds)")
       ->check(CLI::IsMember({"auto", "atrex", "kernelbench", "flashinfer-bench", "sol-execbench"}));
   verb->add_option("--operators", args->selection.operators_folder,
                    "list, show, lint: folder written by `suite import`, instead of the shipped "
@@ -101,7 +102,8 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
   verb->add_option("--operator", args->selection.operators, "lint: only these operators")
       ->delimiter(',');
   verb->add_option("--shape", args->selection.shapes, "lint: only these shapes")->delimiter(',');
-  verb->add_option("--tier", args->selection.tier, "lint: published, corrected, small, imported or all");
+  verb->add_option("--tier", args->selection.tier,
+                   "lint: published, corrected, small, imported or all");
   verb->add_option("--device", args->device, "lint: cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   verb->add_option("--regime", args->regimes, "lint: typical, heavy_tail, offset (default: all)")
@@ -203,7 +205,8 @@ void AddScore(CLI::App* app, Chosen* chosen) {
                  "score the production latencies that the release states for --device");
   verb->add_option("--export", args->export_as,
                    "write the verdicts as FlashInfer-Bench traces, or KernelBench's fast_p")
-      ->check(CLI::IsMember({"flashinfer-bench", "kernelbench"}));
+      ->check(CLI::IsMember({"flashinfer-bench", "kernelbench"}))
+      ->excludes("--production");
   verb->add_option("--baseline", args->baseline,
                    "baseline that exported speed-ups are against (default: the only one)");
   verb->add_option("-o,--out", args->out, "file of an export (default: stdout)");

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "base/testing.h"
 #include "worker/bell_page.h"
 #include "worker/test_bed.h"
@@ -51,6 +55,56 @@ TEST_F(PythonWorker, TakesWhatAFunctionReturnsThatNamesNoOutput) {
   const Mishap nothing = FateOf("def run(x, factor):\n    pass\n");
   EXPECT_EQ(nothing.outcome, Outcome::kWrongStructure);
   EXPECT_THAT(nothing.reason, HasSubstr("NoneType"));
+}
+
+TEST_F(PythonWorker, AFunctionThatNamesOnlyWhatItUpdatesReturnsTheOtherOutputs) {
+  // out = x + 7, and state += 1 in place.
+  const std::vector<Tensor> tensors = {{.name = "out", .sizes = {TestBed::kElements}},
+                                       {.name = "state", .sizes = {TestBed::kElements}}};
+  const auto arena = std::move(device::CpuArena::Make(device::LayOut(tensors))).value();
+  const std::array<int, 1> fds = {arena->fd()};
+  const auto ask = [](const Json& request, std::span<const int> descriptors = {}) {
+    const auto answer = bed_->worker().Ask(request, 30, descriptors);
+    return answer && *answer ? Outcome::kPassed
+           : answer          ? answer->error().outcome
+                             : Outcome::kNotRun;
+  };
+  ASSERT_EQ(ask(MapRequest("pair", *arena, "rw"), fds), Outcome::kPassed);
+  Json contract = ScaleContract();
+  contract.Set("outputs", Json::Array{"out", "state"}).Set("arguments", Json::Array{"x", "state"});
+  const auto fate_of = [&](const std::string& name, const std::string& body) {
+    const std::string source = "def run(x, state" + body;
+    EXPECT_THAT(WriteFile(bed_->spec.folder / (name + ".py"), source), IsOk());
+    const Outcome loaded = ask(Json::MakeObject()
+                                   .Set("do", "load")
+                                   .Set("path", "/candidate/" + name + ".py")
+                                   .Set("entry", "run")
+                                   .Set("contract", contract));
+    const Json shape = Json::MakeObject().Set("n", TestBed::kElements).Set("factor", 2.0);
+    EXPECT_EQ(loaded, Outcome::kPassed);
+    EXPECT_EQ(ask(Json::MakeObject().Set("do", "init").Set("shape", shape)), Outcome::kPassed);
+    std::ranges::fill(arena->memory(), std::byte{0});
+    return ask(Json::MakeObject()
+                   .Set("do", "call")
+                   .Set("in", "in")
+                   .Set("out", "pair")
+                   .Set("workspace", ""));
+  };
+  const auto value = [&](size_t tensor) {
+    float first = 0;
+    std::memcpy(&first, arena->memory().data() + arena->layout().places[tensor].offset,
+                sizeof first);
+    return first;
+  };
+  EXPECT_EQ(fate_of("rest", "):\n    state += 1\n    return x + 7\n"), Outcome::kPassed);
+  EXPECT_EQ(value(0), 7);
+  EXPECT_EQ(value(1), 1);
+  EXPECT_EQ(fate_of("whole", "):\n    return x + 7, state + 1\n"), Outcome::kPassed);
+  EXPECT_EQ(value(1), 1);
+  EXPECT_EQ(fate_of("placed", ", out):\n    state += 1\n    out.copy_(x + 7)\n    return 5\n"),
+            Outcome::kPassed);
+  EXPECT_EQ(value(0), 7);
+  EXPECT_EQ(fate_of("nothing", "):\n    state += 1\n"), Outcome::kWrongStructure);
 }
 
 TEST_F(PythonWorker, ACandidateCalledLikeAPackageDoesNotHideIt) {
