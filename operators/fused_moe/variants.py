@@ -261,7 +261,7 @@ WRONG = {
     "strongest choice only": (_strongest_choice_only, ("typical", "offset")),
     "last expert wins": (_last_expert_wins, ("typical", "offset")),
     "last slot of each expert missing": (_with(keep=lambda slots: slots[:-1]), _ALL),
-    "over capacity dropped": (_over_capacity_dropped, _ALL),
+    "over capacity dropped": (_over_capacity_dropped, ("typical", "offset")),
     "first half of the sums, doubled": (_with(product=_first_half_doubled), ("typical",)),
     "tail of the sums missing": (_with(product=_without_tail), ("typical", "offset")),
     "summed in bf16": (_summed_in_bf16, ("offset",)),
