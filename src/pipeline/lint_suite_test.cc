@@ -78,7 +78,7 @@ class LintSuiteTest : public testing::Test {
     ASSERT_THAT(WriteFile(Folder() / name, text), IsOk());
   }
 
-  Result<LintFinding> Lint(LintOptions options = {}) {
+  Result<LintFinding> Lint(const LintOptions& options = {}) {
     op_ = std::make_unique<Operator>(TRY(suite::ReadOperator(Folder())));
     workloads_ = {TRY(suite::MakeWorkload(*op_, op_->shapes.front()))};
     LintFinding last;
