@@ -24,7 +24,7 @@ def _values(rows, columns, regime, gen, device):
     if regime == "heavy_tail":
         # A few outliers set the scale of their group, so most codes are small.
         chosen = torch.rand((rows, columns), generator=gen, device=device) < 1.0 / 256
-        z = torch.where(chosen, z * 40.0, z)
+        z = torch.where(chosen, z * 16.0, z)
     elif regime == "offset":
         z += 1.5
     return z

@@ -117,7 +117,8 @@ def _changed(**changes):
 
 
 def _transposed(shape, scales):
-    return scales.t().contiguous() if scales.shape[0] == scales.shape[1] > 1 else None
+    # Of two by two, the pair that changes places may be alike by chance.
+    return scales.t().contiguous() if scales.shape[0] == scales.shape[1] > 2 else None
 
 
 def _shifted(shape, scales):

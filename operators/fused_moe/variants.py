@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from roofmark_ref import moe
 
 # Long in hidden, where sums in few bits show.
-EXTRA_SHAPES = ({"tokens": 3, "hidden": 4096, "inter": 16, "experts": 2, "top_k": 1, "skew": 0},)
+EXTRA_SHAPES = ({"tokens": 6, "hidden": 4096, "inter": 48, "experts": 2, "top_k": 1, "skew": 0},)
 _ALL = ("typical", "heavy_tail", "offset")
 _CHUNK = 1 << 24
 _FLOAT64_AT_MOST = 5e11  # operations; many devices have few float64 units
