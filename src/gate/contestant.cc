@@ -319,6 +319,18 @@ Result<bool> Contestant::Call(size_t slot) {
              call_timeout_s_);
 }
 
+std::vector<TimedCall> Contestant::CallsOn(const std::vector<size_t>& slots,
+                                           const std::vector<device::Arena*>& inputs) {
+  std::vector<TimedCall> calls;
+  for (const size_t slot : slots) {
+    calls.push_back({.in_name = InputName(slot),
+                     .out_name = OutName(slot),
+                     .in = inputs[slot],
+                     .out = outputs_[slot].get()});
+  }
+  return calls;
+}
+
 Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                               const std::vector<device::Arena*>& inputs, BatchTimes* times) {
   gate_ = Gate::kPerformance;
@@ -327,16 +339,20 @@ Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& s
     if (!ready) return Judge(std::move(ready.error()));
     prepared_ = true;
   }
-  std::vector<TimedCall> calls;
-  for (const size_t slot : slots) {
-    calls.push_back({.in_name = InputName(slot),
-                     .out_name = OutName(slot),
-                     .in = inputs[slot],
-                     .out = outputs_[slot].get()});
-  }
   worker::Answer<BatchTimes> answer =
-      TRY(stopwatch.Time(*worker_, calls, workspace_ ? kWorkspace : "",
+      TRY(stopwatch.Time(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
                          call_timeout_s_ * static_cast<double>(slots.size())));
+  if (!answer) return Judge(std::move(answer.error()));
+  *times = std::move(*answer);
+  return true;
+}
+
+Result<bool> Contestant::Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
+                                   const std::vector<device::Arena*>& inputs, BatchTimes* times) {
+  gate_ = Gate::kPerformance;
+  worker::Answer<BatchTimes> answer =
+      TRY(stopwatch.Attribute(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
+                              call_timeout_s_ * static_cast<double>(slots.size())));
   if (!answer) return Judge(std::move(answer.error()));
   *times = std::move(*answer);
   return true;

@@ -49,6 +49,9 @@ class Contestant {
   // Times one call per slot in the given order. False when the candidate failed.
   Result<bool> Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                     const std::vector<device::Arena*>& inputs, BatchTimes* times);
+  // Says who runs during these calls (Stopwatch::Attribute). False when the candidate failed.
+  Result<bool> Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
+                         const std::vector<device::Arena*>& inputs, BatchTimes* times);
 
   // Ends the verdict with an outcome.
   void Refuse(Gate gate, Outcome outcome, std::string reason);
@@ -75,6 +78,8 @@ class Contestant {
   Result<bool> Ask(const Json& request, double timeout_s, Json* reply = nullptr,
                    std::span<const int> fds = {});
   Result<bool> Judge(worker::Mishap mishap);
+  std::vector<TimedCall> CallsOn(const std::vector<size_t>& slots,
+                                 const std::vector<device::Arena*>& inputs);
 
   Candidate candidate_;
   const Operator& op_;

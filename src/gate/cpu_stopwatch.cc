@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -45,9 +47,25 @@ class CpuStopwatch final : public Stopwatch {
                                        const Provenance& provenance) override;
   Result<worker::Answer<BatchTimes>> Time(worker::Worker& worker, std::span<const TimedCall> calls,
                                           const std::string& workspace, double timeout_s) override;
+  Result<worker::Answer<BatchTimes>> Attribute(worker::Worker& worker,
+                                               std::span<const TimedCall> calls,
+                                               const std::string& workspace,
+                                               double timeout_s) override;
   std::string ClockFault(const Clocks& clocks) const override;
 
  private:
+  // What an output held at one place when run had returned.
+  struct Seen {
+    device::Arena* out = nullptr;
+    const device::TensorPlace* place = nullptr;
+    uint64_t element = 0;
+    std::array<std::byte, 8> bytes{};
+  };
+
+  // Begins a bell of these calls in the worker and ends it again; between them `ring` uses it.
+  Result<worker::Answer<void>> WithBell(
+      worker::Worker& worker, std::span<const TimedCall> calls, const std::string& workspace,
+      const std::function<Result<worker::Answer<void>>(worker::Bell& bell)>& ring);
   // The least cost of a few empty rings, which also bring the worker back to looking.
   Result<worker::Answer<double>> RingEmpty(worker::Worker& worker, worker::Bell& bell);
   Result<worker::Answer<void>> TimeCall(uint64_t number, const TimedCall& call,
@@ -55,14 +73,17 @@ class CpuStopwatch final : public Stopwatch {
                                         double timeout_s, BatchTimes* times);
   Result<worker::Answer<void>> TimeAll(std::span<const TimedCall> calls, worker::Worker& worker,
                                        worker::Bell& bell, double timeout_s, BatchTimes* times);
-  // Makes the same calls again, untimed, until there are enough samples of who runs: sampling
-  // interrupts, so the timed calls go without.
+  // Makes the calls untimed until there are enough samples of who runs: sampling interrupts, so the
+  // timed calls go without.
   Result<worker::Answer<void>> Sample(size_t calls, worker::Worker& worker, worker::Bell& bell,
                                       double timeout_s, worker::CpuProfile* profile);
   std::string ProbeOutputs(device::Arena& out);
+  // Names a probed element that changed after its call had returned; empty where none did.
+  std::string ChangedSince() const;
 
   Random random_;
   std::map<pid_t, Provenance> provenance_;  // by worker
+  std::vector<Seen> seen_;                  // by the probes of this batch
 };
 
 Result<worker::Answer<void>> CpuStopwatch::Prepare(worker::Worker& worker,
@@ -83,20 +104,45 @@ Result<worker::Answer<double>> CpuStopwatch::RingEmpty(worker::Worker& worker, w
   return worker::Answer<double>(least);
 }
 
-// A candidate that returns before its work is done leaves poison behind at this moment.
+uint64_t BytesOf(const device::TensorPlace& place) {
+  return static_cast<uint64_t>(DTypeBytes(place.tensor.dtype));
+}
+
+std::byte* ElementAt(device::Arena& out, const device::TensorPlace& place, uint64_t element) {
+  return static_cast<device::CpuArena&>(out).memory().data() + place.offset +
+         element * BytesOf(place);
+}
+
+// A candidate that returns before its work is done leaves poison behind at this moment, or, in a
+// tensor that is updated in place, what will change afterwards.
 std::string CpuStopwatch::ProbeOutputs(device::Arena& out) {
-  const std::span<std::byte> memory = static_cast<device::CpuArena&>(out).memory();
+  std::string early;
   for (const device::TensorPlace& place : out.layout().places) {
-    const auto size = static_cast<uint64_t>(DTypeBytes(place.tensor.dtype));
+    const uint64_t size = BytesOf(place);
     const auto elements = static_cast<uint64_t>(place.tensor.Elements());
     for (int i = 0; i < kProbes && elements > 0; ++i) {
-      const uint64_t at = i == 0 ? elements - 1 : random_.Below(elements);
-      const std::byte* bytes = memory.data() + place.offset + at * size;
-      if (std::all_of(bytes, bytes + size,
-                      [](std::byte b) { return b == std::byte{device::kPoisonByte}; })) {
-        return fmt::format("{}[flat {}] was still unwritten when run returned", place.tensor.name,
-                           at);
+      Seen seen = {
+          .out = &out, .place = &place, .element = i == 0 ? elements - 1 : random_.Below(elements)};
+      std::memcpy(seen.bytes.data(), ElementAt(out, place, seen.element), size);
+      const bool poisoned =
+          std::all_of(seen.bytes.begin(), seen.bytes.begin() + static_cast<std::ptrdiff_t>(size),
+                      [](std::byte b) { return b == std::byte{device::kPoisonByte}; });
+      if (poisoned && early.empty()) {
+        early = fmt::format("{}[flat {}] was still unwritten when run returned", place.tensor.name,
+                            seen.element);
       }
+      seen_.push_back(seen);
+    }
+  }
+  return early;
+}
+
+std::string CpuStopwatch::ChangedSince() const {
+  for (const Seen& seen : seen_) {
+    if (std::memcmp(seen.bytes.data(), ElementAt(*seen.out, *seen.place, seen.element),
+                    BytesOf(*seen.place)) != 0) {
+      return fmt::format("{}[flat {}] changed after run had returned", seen.place->tensor.name,
+                         seen.element);
     }
   }
   return {};
@@ -159,10 +205,9 @@ Result<worker::Answer<void>> CpuStopwatch::Sample(size_t calls, worker::Worker& 
   return worker::Answer<void>();
 }
 
-Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
-                                                      std::span<const TimedCall> calls,
-                                                      const std::string& workspace,
-                                                      double timeout_s) {
+Result<worker::Answer<void>> CpuStopwatch::WithBell(
+    worker::Worker& worker, std::span<const TimedCall> calls, const std::string& workspace,
+    const std::function<Result<worker::Answer<void>>(worker::Bell& bell)>& ring) {
   Json list = Json::MakeArray();
   for (const TimedCall& call : calls) {
     list.Push(Json::MakeObject().Set("in", call.in_name).Set("out", call.out_name));
@@ -174,21 +219,41 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
                       .Set("calls", std::move(list))
                       .Set("workspace", workspace),
                   fds));
-  BatchTimes times;
-  worker::Answer<void> timed = TRY(TimeAll(calls, worker, page.bell(), timeout_s, &times));
-  worker::CpuProfile profile;
-  if (timed) timed = TRY(Sample(calls.size(), worker, page.bell(), timeout_s, &profile));
+  worker::Answer<void> rung = TRY(ring(page.bell()));
   if (worker.alive()) {
     page.bell().ring.store(worker::kBellStop, std::memory_order_release);
     worker::Answer<Json> reply = TRY(worker.Receive(kEmptyTimeoutS));
     // What the worker says of its failure is more telling than that it failed.
-    if (!reply) timed = std::unexpected(std::move(reply.error()));
+    if (!reply) rung = std::unexpected(std::move(reply.error()));
   }
+  return rung;
+}
+
+Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
+                                                      std::span<const TimedCall> calls,
+                                                      const std::string& workspace,
+                                                      double timeout_s) {
+  BatchTimes times;
+  seen_.clear();
+  worker::Answer<void> timed = TRY(WithBell(worker, calls, workspace, [&](worker::Bell& bell) {
+    return TimeAll(calls, worker, bell, timeout_s, &times);
+  }));
   if (!timed) return worker::Answer<BatchTimes>(std::unexpected(std::move(timed.error())));
-  times.owner_ns = profile.owner_ns;
-  times.kernels = profile.objects;
-  times.level = profile.level;
+  if (times.unsynchronised.empty()) times.unsynchronised = ChangedSince();
   return worker::Answer<BatchTimes>(std::move(times));
+}
+
+Result<worker::Answer<BatchTimes>> CpuStopwatch::Attribute(worker::Worker& worker,
+                                                           std::span<const TimedCall> calls,
+                                                           const std::string& workspace,
+                                                           double timeout_s) {
+  worker::CpuProfile profile;
+  worker::Answer<void> sampled = TRY(WithBell(worker, calls, workspace, [&](worker::Bell& bell) {
+    return Sample(calls.size(), worker, bell, timeout_s, &profile);
+  }));
+  if (!sampled) return worker::Answer<BatchTimes>(std::unexpected(std::move(sampled.error())));
+  return worker::Answer<BatchTimes>(
+      BatchTimes{.owner_ns = profile.owner_ns, .kernels = profile.objects, .level = profile.level});
 }
 
 std::string CpuStopwatch::ClockFault(const Clocks& clocks) const {

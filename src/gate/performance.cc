@@ -91,10 +91,17 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
       for (auto& [contestant, timing] : timings) timing.spent_s = 0;
       continue;
     }
-    // The outputs of the timed calls are still there: nothing ran since.
+    // The outputs of the timed calls are still there: nothing ran since. Only then may the calls be
+    // made again to see who runs.
     TRY(CheckChosen(session, contestants, round, options, &timings));
     for (Contestant* contestant : contestants) {
-      if (!contestant->decided() && Enough(timings[contestant], plan)) {
+      if (contestant->decided()) continue;
+      BatchTimes who;
+      if (!TRY(contestant->Attribute(bench.stopwatch, round.order, session.inputs(), &who))) {
+        continue;
+      }
+      timings[contestant].Add(who);
+      if (Enough(timings[contestant], plan)) {
         Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
       }
     }

@@ -70,6 +70,13 @@ class Stopwatch {
                                                   std::span<const TimedCall> calls,
                                                   const std::string& workspace,
                                                   double timeout_s) = 0;
+  // Who runs during such calls, where Time cannot tell without disturbing them: fills owner_ns,
+  // kernels and level alone. It may make the calls again, so outputs hold anything afterwards and
+  // have to be checked before. Does nothing where Time has told already.
+  virtual Result<worker::Answer<BatchTimes>> Attribute(worker::Worker& worker,
+                                                       std::span<const TimedCall> calls,
+                                                       const std::string& workspace,
+                                                       double timeout_s);
   // Whether the three clocks of a workload agree; on disagreement the text names the fault (side
   // stream, work after return, tampered timer). Empty when they agree.
   virtual std::string ClockFault(const Clocks& clocks) const = 0;
