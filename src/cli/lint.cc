@@ -100,10 +100,11 @@ Result<int> LintSuite(const SuiteArgs& args) {
       PrintFaults(finding);
     }
   };
-  TRY(pipeline::LintSuite(
+  const Result<void> linted = pipeline::LintSuite(
       suite.workloads,
-      {.device = kind, .regimes = args.regimes, .references_only = args.references_only}, sink));
-  if (!args.out.empty()) TRY(WriteFile(args.out, lines));
+      {.device = kind, .regimes = args.regimes, .references_only = args.references_only}, sink);
+  if (!args.out.empty()) TRY(WriteFile(args.out, lines));  // what there is, also before an error
+  TRY(linted);
   if (args.format == Format::kText && args.references_only) {
     fmt::print("{} workloads: the references of all but {} ran, in {:.1f} s\n",
                suite.workloads.size(), left_out, seconds);

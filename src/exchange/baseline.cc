@@ -43,7 +43,12 @@ Result<Baseline> BaselineOf(const ExportRequest& request) {
     const Verdict& verdict = stored.verdict;
     if (verdict.role == Role::kBaseline && verdict.candidate == baseline.name && verdict.passed() &&
         verdict.time_ns) {
-      baseline.ns[WorkloadId(verdict)] = verdict.time_ns->median;
+      if (!baseline.ns.emplace(WorkloadId(verdict), verdict.time_ns->median).second) {
+        return Fail(ErrorKind::kUsage,
+                    fmt::format("baseline '{}' has two times on {}, in two lanes; keep them in two "
+                                "stores",
+                                baseline.name, WorkloadId(verdict)));
+      }
     }
   }
   return baseline;

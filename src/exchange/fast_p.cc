@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "exchange/baseline.h"
 #include "exchange/export.h"
@@ -77,7 +78,8 @@ Result<Exported> FastP(const ExportRequest& request) {
                 "store (`suite import` writes one: candidates/NAME/reference)");
   }
   const auto workloads = WorkloadsById(request);
-  std::map<std::string, Tally> by_name;
+  // One file may have been judged in two lanes; these are two contestants.
+  std::map<std::pair<std::string, Lane>, Tally> contestants;
   Tally all;
   std::set<std::string> seen;
   bool unique = true;
@@ -91,14 +93,15 @@ Result<Exported> FastP(const ExportRequest& request) {
       continue;
     }
     unique = seen.insert(id).second && unique;
-    Count(verdict, baseline.ns.at(id), &by_name[verdict.candidate]);
+    Count(verdict, baseline.ns.at(id), &contestants[{verdict.candidate, verdict.lane}]);
     Count(verdict, baseline.ns.at(id), &all);
   }
   Exported exported;
-  for (const auto& [name, tally] : by_name) {
-    exported.lines.push_back(Line(name, tally, baseline.name));
+  for (const auto& [contestant, tally] : contestants) {
+    Json line = Line(contestant.first, tally, baseline.name);
+    exported.lines.push_back(line.Set("lane", LaneName(contestant.second)));
   }
-  if (unique && by_name.size() > 1) exported.lines.push_back(Line("all", all, baseline.name));
+  if (unique && contestants.size() > 1) exported.lines.push_back(Line("all", all, baseline.name));
   for (const auto& [why, count] : left_out) {
     exported.left_out.push_back(fmt::format("{} of n: {}", count, why));
   }

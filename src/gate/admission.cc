@@ -144,6 +144,7 @@ Result<void> TryProgram(Bench& bench, const AdmissionProgram& program, const std
   if (program.honest) {
     NoteHonest(margin, finding.within, admission);
   } else {
+    ++admission->own_wrong_tried;
     NoteWrong(margin, finding.within, admission);
   }
   return {};
@@ -172,6 +173,9 @@ Result<Admission> Admit(const Workload& workload, device::Device& device, Refere
     for (const AdmissionProgram& program : programs) {
       if (Tries(program, regime)) TRY(TryProgram(*bench, program, regime, &admission));
     }
+  }
+  if (admission.faults.empty() && (admission.honest_tried == 0 || admission.own_wrong_tried == 0)) {
+    admission.faults.emplace_back("no honest or no wrong program of the operator could be tried");
   }
   TRY(bench->Close());
   return admission;

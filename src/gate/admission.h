@@ -29,6 +29,7 @@ struct Admission {
   int64_t honest_accepted = 0;
   int64_t wrong_tried = 0;
   int64_t wrong_refused = 0;
+  int64_t own_wrong_tried = 0;  // of wrong_tried, those of the operator's own programs
   std::optional<Margin> worst_honest;   // the honest program that came nearest to the bound
   std::optional<Margin> nearest_wrong;  // the wrong one that came nearest
   // Why the workload is not admitted; empty when it is.
@@ -36,7 +37,7 @@ struct Admission {
   // Programs that could not be tried here, each with its reason (memory).
   std::vector<std::string> not_tried;
 
-  bool admitted() const { return faults.empty() && honest_tried > 0 && wrong_tried > 0; }
+  bool admitted() const { return faults.empty() && honest_tried > 0 && own_wrong_tried > 0; }
 };
 
 // Runs each program of `reference` that applies to the workload under the regimes. One more wrong

@@ -132,6 +132,17 @@ WRONG = {"hungry": (hungry, ("typical",)), "broken": (broken, ("typical",))}
   ASSERT_THAT(finding, IsOk());
   EXPECT_THAT(finding->admission->not_tried, ElementsAre(HasSubstr("'hungry' under typical")));
   EXPECT_THAT(finding->admission->faults, ElementsAre(HasSubstr("not today")));
+  EXPECT_FALSE(finding->admission->admitted());
+}
+
+TEST_F(LintSuiteTest, WithoutAnyWrongProgramNothingIsShown) {
+  Write("variants.py", R"(HONEST = {"sum": lambda shape, x: {"out": x + x}}
+WRONG = {"not for this shape": (lambda shape, x: None, ("typical",))}
+)");
+  const auto finding = Lint({.regimes = {"typical"}});
+  ASSERT_THAT(finding, IsOk());
+  EXPECT_FALSE(finding->admission->admitted());
+  EXPECT_THAT(finding->admission->faults, ElementsAre(HasSubstr("no wrong program")));
 }
 
 TEST_F(LintSuiteTest, AReferenceThatKnowsOneAnswerOnlyIsNotAdmitted) {

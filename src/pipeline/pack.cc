@@ -108,6 +108,7 @@ Json SidecarOf(const Operator& op, const BundleSpec& spec, const std::string& ma
 
 Result<std::vector<BundleFile>> MakeBundle(const Operator& op, const BundleSpec& spec,
                                            const fs::path& data) {
+  TRY(RefuseImported(op));
   const Lane lane = spec.lane;
   const std::vector<std::string> names = NamesBehind(op);
   const auto rename = [&](std::string_view text) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "pipeline/pack_parts_internal.h"
 #include "worker/python_files.h"
@@ -119,6 +122,15 @@ Json ReducedCard(const Operator& op) {
       .Set("inputs", TensorsToJson(op.inputs))
       .Set("outputs", TensorsToJson(op.outputs))
       .Set("tolerance", std::move(tolerance));
+}
+
+Result<void> RefuseImported(const Operator& op) {
+  if (!fs::exists(op.folder / "import.json")) return {};
+  return Fail(ErrorKind::kInput,
+              fmt::format("{}: an imported operator is in no bundle and no release: its reference "
+                          "needs the files that it came from (origin/), and what these show cannot "
+                          "be searched for",
+                          op.name));
 }
 
 std::string ContractText(const Operator& op) {

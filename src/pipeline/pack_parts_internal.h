@@ -11,6 +11,10 @@
 
 namespace roofmark::pipeline {
 
+// kInput for an operator that `suite import` made: its reference needs the foreign files beside it,
+// and nothing here could tell what in them should stay hidden.
+Result<void> RefuseImported(const Operator& op);
+
 // contract.json of an operator, as it stands in a file.
 std::string ContractText(const Operator& op);
 

@@ -226,6 +226,35 @@ Result<std::vector<BundleFile>> ShownOf(const Operator& op, const fs::path& fold
   return shown;
 }
 
+// Public files that are no part of a release, and operators that are not known here: what is hidden
+// of them cannot be searched for, so their presence is a finding.
+std::vector<Finding> UnknownParts(const Manifest& manifest,
+                                  const std::vector<std::unique_ptr<const Operator>>& known) {
+  constexpr std::string_view kOperators = "public/operators/";
+  std::vector<Finding> findings;
+  std::set<std::string> unknown;
+  for (const auto& [path, unused] : manifest.files) {
+    if (!path.starts_with("public/")) continue;
+    if (path.starts_with(kOperators)) {
+      const std::string rest = path.substr(kOperators.size());
+      const std::string name = rest.substr(0, rest.find('/'));
+      if (std::ranges::find(known, name, [](const auto& op) { return op->name; }) == known.end()) {
+        unknown.insert(name);
+      }
+      continue;
+    }
+    const bool ours = path.starts_with("public/lanes/") || path.starts_with("public/include/") ||
+                      path.starts_with("public/roofmark_ref/");
+    if (!ours) findings.push_back({.file = path, .what = "is no file of a release"});
+  }
+  for (const std::string& name : unknown) {
+    findings.push_back({.file = std::string(kOperators) + name,
+                        .what = "is an operator that is not known here, so what is hidden of it "
+                                "cannot be searched for (ROOFMARK_OPERATORS names further ones)"});
+  }
+  return findings;
+}
+
 // The ids of the release's workloads, from the weights' file.
 Result<std::vector<std::string>> WorkloadsOf(const fs::path& folder) {
   const Json weights = TRY(ReadJson(folder / kWeightsFile));
@@ -340,6 +369,7 @@ Result<std::vector<Finding>> CheckRelease(const fs::path& folder,
                                           const fs::path& data) {
   const Manifest manifest = TRY(ReadManifest(folder));
   std::vector<Finding> findings = TRY(CompareFiles(folder, manifest));
+  std::ranges::move(UnknownParts(manifest, known), std::back_inserter(findings));
   for (const auto& op : known) {
     if (!fs::exists(folder / "public/operators" / op->name)) continue;
     const Operator released = TRY(AsReleased(*op, folder));

@@ -33,6 +33,7 @@ Operator ReleasedOperator(const Operator& op, const suite::Suite& suite) {
 }
 
 Result<std::vector<BundleFile>> PublicFiles(const Operator& op) {
+  TRY(RefuseImported(op));
   const std::string reference = TRY(ReadFile(op.folder / "reference.py"));
   const std::string folder = "public/operators/" + op.name;
   std::vector<BundleFile> files;

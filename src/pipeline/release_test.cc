@@ -219,6 +219,23 @@ TEST(Release, KeepsHiddenShapesInTheHiddenPart) {
   EXPECT_THAT(text("hidden/weights.json"), HasSubstr("rms_norm/held-back"));
 }
 
+TEST_F(AReleasedSuite, AnOperatorThatIsNotKnownHereIsAFinding) {
+  const auto findings = CheckRelease(folder_, {}, kData);
+  ASSERT_THAT(findings, IsOk());
+  ASSERT_FALSE(findings->empty());
+  EXPECT_THAT(FindingText(findings->front()), HasSubstr("is not known here"));
+}
+
+TEST(Release, AndBundlesLeaveImportedOperatorsOut) {
+  const TempDir dir = *TempDir::Make("roofmark-release");
+  fs::create_directories(dir.path() / "ops");
+  fs::copy(kData / "operators/rms_norm", dir.path() / "ops/rms_norm", fs::copy_options::recursive);
+  ASSERT_THAT(WriteFile(dir.path() / "ops/rms_norm/import.json", "{}"), IsOk());
+  const suite::Suite suite = *suite::MakeSuite(*suite::ReadOperators(dir.path() / "ops"), {});
+  EXPECT_THAT(WriteRelease(suite, {1, 0, 0}, dir.path() / "r", kData),
+              HasError(ErrorKind::kInput, "imported operator"));
+}
+
 TEST(Release, IsRefusedWhereTheReferenceLeaksOrNothingIsSelected) {
   const TempDir dir = *TempDir::Make("roofmark-release");
   fs::create_directories(dir.path() / "ops");

@@ -260,6 +260,9 @@ std::optional<std::pair<double, double>> PhaseExtremes(const Entries& all) {
     if (is_assumed) {
       assumed = true;
       for (const auto& [phase, part] : phases) {
+        double of_phase = 0;
+        for (const Entry* entry : part) of_phase += entry->Weight(-1);
+        if (of_phase <= 0) continue;  // nobody assumes anything of it
         least = std::min(least, WeightedAttainment(part, -1));
         most = std::max(most, WeightedAttainment(part, -1));
       }

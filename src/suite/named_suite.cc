@@ -131,6 +131,25 @@ Result<Weight> WeightOf(const SuiteFile& file, const OperatorShare& share, const
   return weight;
 }
 
+// A part for a phase without shapes would be weight that no workload has.
+Result<void> CheckPhases(const SuiteFile& file, const Suite& suite) {
+  for (const OperatorShare& share : file.operators) {
+    const Operator& op = *suite.FindOperator(share.op);
+    for (const auto& [phase, part] : share.phases) {
+      const bool has_shape = std::ranges::any_of(op.shapes, [&](const Shape& shape) {
+        return InTiers(file, shape) && shape.phase == phase;
+      });
+      if (part > 0 && !has_shape) {
+        return Fail(ErrorKind::kInput,
+                    fmt::format("suite {}: [operators.{}] phases gives {} to {}, and no shape of "
+                                "its tiers has that phase",
+                                file.name, op.name, part, PhaseName(phase)));
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> NamedSuites() {
@@ -182,6 +201,7 @@ Result<Suite> MakeNamedSuite(const SuiteFile& file,
                               file.name, share.op));
     }
   }
+  TRY(CheckPhases(file, suite));
   std::erase_if(suite.workloads, [&](const Workload& workload) {
     return std::ranges::find(file.operators, workload.op->name, &OperatorShare::op) ==
                file.operators.end() ||

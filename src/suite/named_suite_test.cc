@@ -154,5 +154,13 @@ TEST(NamedSuite, RefusesAnOperatorWithoutShapesAndAPhaseThatIsNotSaid) {
               HasError(ErrorKind::kInput, "phases says nothing of decode"));
 }
 
+TEST(NamedSuite, RefusesAPartForAPhaseThatNoShapeHas) {
+  const auto file = ReadText(
+      Replace("decode = 0.25, prefill = 0.75", "decode = 0.25, prefill = 0.65, mixed = 0.1"));
+  ASSERT_THAT(file, IsOk());
+  EXPECT_THAT(MakeNamedSuite(*file, Shipped(), {}),
+              HasError(ErrorKind::kInput, "gives 0.1 to mixed, and no shape"));
+}
+
 }  // namespace
 }  // namespace roofmark::suite
