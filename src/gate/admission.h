@@ -29,7 +29,7 @@ struct Admission {
   int64_t honest_accepted = 0;
   int64_t wrong_tried = 0;
   int64_t wrong_refused = 0;
-  int64_t own_wrong_tried = 0;  // of wrong_tried, those of the operator's own programs
+  int64_t own_wrong_tried = 0;          // of wrong_tried, those of the operator's own programs
   std::optional<Margin> worst_honest;   // the honest program that came nearest to the bound
   std::optional<Margin> nearest_wrong;  // the wrong one that came nearest
   // Why the workload is not admitted; empty when it is.

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# The admission programs of production-1 under regime heavy_tail: honest ones pass, wrong ones do not.
+# The admission programs of production-1 under regime heavy_tail.
 exec bash "$(dirname "$0")/../lint_suite.sh" heavy_tail
