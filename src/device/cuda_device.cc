@@ -41,7 +41,9 @@ std::string UuidText(const cu::Uuid& uuid) {
 }  // namespace
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::Open() {
-  std::unique_ptr<CudaDevice> device(new CudaDevice(TRY(LoadCudaApi())));
+  const CudaApi loaded =
+      TRY(LoadCudaApi());  // before `new`, whose memory an early return would leak
+  std::unique_ptr<CudaDevice> device(new CudaDevice(loaded));
   const CudaApi& api = device->api_;
   TRY_IN(api.Check(api.init(0), "initialising"), "opening the GPU (does nvidia-smi see one?)");
   TRY(api.Check(api.device_get(&device->device_, 0), "finding device 0"));

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <vector>
 
 #include "base/owned.h"
@@ -138,7 +137,7 @@ Result<size_t> ByteSource::Read(char* to, size_t capacity) {
 Result<size_t> ByteSource::State::ReadPlain(char* to, size_t capacity) {
   TRY(Refill());
   const size_t count = std::min(capacity, pending.size());
-  std::memcpy(to, pending.data(), count);
+  std::copy_n(pending.data(), count, to);  // at the end, of nothing from nowhere
   pending.remove_prefix(count);
   return count;
 }
