@@ -10,6 +10,7 @@ sqrt(head_size)) v, in float32 on the upcast inputs, rounded once to bfloat16.
 import torch
 
 from roofmark_ref import attention
+from roofmark_ref.rows import generator
 
 
 def _starts(lens, device):
@@ -29,7 +30,7 @@ def inputs(shape, seed, regime, device):
     offset      queries and keys around a common mean: scores around 100, which overflow without the
                 running maximum and are coarse in bf16; values around 1
     """
-    gen = attention.generator(seed, regime, device)
+    gen = generator(seed, regime, device)
     heads, head_size = int(shape["heads"]), int(shape["head_size"])
     keys = (int(shape["total_kv"]), heads, head_size)
     q = attention.normal((int(shape["total_q"]), heads, head_size), torch.bfloat16, 2.5, gen)

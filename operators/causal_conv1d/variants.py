@@ -4,6 +4,8 @@ refuse."""
 
 import torch
 
+from roofmark_ref.mistakes import replaced, zeroed
+
 EXTRA_SHAPES = (
     {"lens": [1], "initial": [1], "dim": 256, "width": 4, "slots": 2},
     {"lens": [300, 20], "initial": [1, 0], "dim": 32, "width": 4, "slots": 4},
@@ -125,19 +127,6 @@ HONEST = {
 }
 
 
-def _put(**values):
-    def finish(shape, given, got):
-        return {**got, **{name: value(shape, given, got) for name, value in values.items()}}
-
-    return finish
-
-
-def _zeroed(tensor, *where):
-    tensor = tensor.clone()
-    tensor[where] = 0
-    return tensor
-
-
 def _slots(given):
     return given["cache_indices"].long()
 
@@ -187,14 +176,14 @@ def _several(shape):
 
 WRONG = {
     "zeros": (
-        _conv(finish=_put(out=lambda shape, given, got: torch.zeros_like(got["out"]))),
+        _conv(finish=replaced(out=lambda shape, given, got: torch.zeros_like(got["out"]))),
         _ALL,
     ),
     "a constant": (
-        _conv(finish=_put(out=lambda shape, given, got: torch.full_like(got["out"], 0.5))),
+        _conv(finish=replaced(out=lambda shape, given, got: torch.full_like(got["out"], 0.5))),
         _ALL,
     ),
-    "a copy of x": (_conv(finish=_put(out=lambda shape, given, got: given["x"])), _ALL),
+    "a copy of x": (_conv(finish=replaced(out=lambda shape, given, got: given["x"])), _ALL),
     "silu of the bias": (_conv(add=lambda taps, bias: bias), _ALL),
     "silu of x": (_conv(add=lambda taps, bias: taps[-1]), _ALL),
     "no silu": (_conv(activate=lambda sums: sums), _ALL),
@@ -239,22 +228,22 @@ WRONG = {
     ),
     "sequences run together": (_conv(apart=False, applies=_several), _ALL),
     "states not written": (
-        _conv(finish=_put(conv_states=lambda shape, given, got: given["conv_states"])),
+        _conv(finish=replaced(conv_states=lambda shape, given, got: given["conv_states"])),
         _ALL,
     ),
-    "last state stale": (_conv(finish=_put(conv_states=_last_state_stale)), _ALL),
-    "states are outputs": (_conv(finish=_put(conv_states=_outputs_kept)), _ALL),
-    "states newest first": (_conv(finish=_put(conv_states=_newest_first)), _ALL),
-    "states written in order": (_conv(finish=_put(conv_states=_written_in_order)), _ALL),
-    "other states lost": (_conv(finish=_put(conv_states=_others_lost)), _ALL),
+    "last state stale": (_conv(finish=replaced(conv_states=_last_state_stale)), _ALL),
+    "states are outputs": (_conv(finish=replaced(conv_states=_outputs_kept)), _ALL),
+    "states newest first": (_conv(finish=replaced(conv_states=_newest_first)), _ALL),
+    "states written in order": (_conv(finish=replaced(conv_states=_written_in_order)), _ALL),
+    "other states lost": (_conv(finish=replaced(conv_states=_others_lost)), _ALL),
     "last token missing": (
-        _conv(finish=_put(out=lambda shape, given, got: _zeroed(got["out"], ..., -1))),
+        _conv(finish=replaced(out=lambda shape, given, got: zeroed(got["out"], ..., -1))),
         _ALL,
     ),
     "last channels missing": (
         _conv(
-            finish=_put(
-                out=lambda shape, given, got: _zeroed(
+            finish=replaced(
+                out=lambda shape, given, got: zeroed(
                     got["out"], slice(-(shape["dim"] % 8 or 8), None)
                 )
             )

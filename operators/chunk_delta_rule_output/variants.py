@@ -5,6 +5,7 @@ that it must refuse."""
 import torch
 
 from roofmark_ref import gated_delta
+from roofmark_ref.mistakes import zeroed
 
 EXTRA_SHAPES = (
     {
@@ -153,15 +154,9 @@ def _summed_in_bf16(q, k, v, h, total, decay):
     return out
 
 
-def _zeroed(tensor, *where):
-    tensor = tensor.clone()
-    tensor[where] = 0
-    return tensor
-
-
 def _last_tokens_missing(given, out):
     """The last of every sequence."""
-    return _zeroed(out, given["cu_seqlens"][1:].long() - 1)
+    return zeroed(out, given["cu_seqlens"][1:].long() - 1)
 
 
 def _grouped(shape):
@@ -250,7 +245,7 @@ WRONG = {
     "half of the channels": (
         _outputs(
             change=lambda given: {
-                "q": _zeroed(given["q"], ..., slice(given["q"].shape[-1] // 2, None))
+                "q": zeroed(given["q"], ..., slice(given["q"].shape[-1] // 2, None))
             }
         ),
         _ALL,
@@ -258,7 +253,7 @@ WRONG = {
     "sequences run together": (_outputs(change=_run_together, applies=_ragged), _ALL),
     "last tokens missing": (_outputs(finish=_last_tokens_missing), _ALL),
     "last channels missing": (
-        _outputs(finish=lambda given, out: _zeroed(out, ..., slice(-8, None))),
+        _outputs(finish=lambda given, out: zeroed(out, ..., slice(-8, None))),
         _ALL,
     ),
     "summed in bf16": (_outputs(form=_summed_in_bf16, applies=_many), ("offset",)),

@@ -5,6 +5,7 @@ that it must refuse."""
 import torch
 
 from roofmark_ref import gated_delta
+from roofmark_ref.mistakes import replaced, zeroed
 
 EXTRA_SHAPES = (
     {
@@ -142,21 +143,8 @@ HONEST = {
 }
 
 
-def _put(**values):
-    def finish(shape, given, got):
-        return {**got, **{name: value(shape, given, got) for name, value in values.items()}}
-
-    return finish
-
-
 def _zeros_of(name):
-    return _put(**{name: lambda shape, given, got: torch.zeros_like(got[name])})
-
-
-def _zeroed(tensor, *where):
-    tensor = tensor.clone()
-    tensor[where] = 0
-    return tensor
+    return replaced(**{name: lambda shape, given, got: torch.zeros_like(got[name])})
 
 
 def _slots(given):
@@ -215,7 +203,7 @@ def _half_of_the_tokens(state, k, w, u, left, decay):
 
 
 def _half_of_the_channels(state, k, w, u, left, decay):
-    return _plain(state, k, _zeroed(w, ..., slice(w.shape[-1] // 2, None)), u, left, decay)
+    return _plain(state, k, zeroed(w, ..., slice(w.shape[-1] // 2, None)), u, left, decay)
 
 
 def _several(shape):
@@ -276,10 +264,10 @@ WRONG = {
     "h is zeros": (_states(finish=_zeros_of("h")), _ALL),
     "v_new is zeros": (_states(finish=_zeros_of("v_new")), _ALL),
     "v_new is a constant": (
-        _states(finish=_put(v_new=lambda s, given, got: torch.full_like(got["v_new"], 0.1))),
+        _states(finish=replaced(v_new=lambda s, given, got: torch.full_like(got["v_new"], 0.1))),
         _ALL,
     ),
-    "v_new is u": (_states(finish=_put(v_new=lambda s, given, got: given["u"])), _ALL),
+    "v_new is u": (_states(finish=replaced(v_new=lambda s, given, got: given["u"])), _ALL),
     "v_new decayed": (
         _states(value=lambda value, left, u: left * value, applies=_many_tokens),
         _ALL,
@@ -287,7 +275,7 @@ WRONG = {
     "h after the chunk": (_states(stored=lambda before, after: after), _ALL),
     "h of the first chunk for all": (
         _states(
-            finish=_put(h=lambda s, given, got: got["h"][:1].expand_as(got["h"]).contiguous()),
+            finish=replaced(h=lambda s, given, got: got["h"][:1].expand_as(got["h"]).contiguous()),
             applies=_several_chunks,
         ),
         _ALL,
@@ -326,7 +314,7 @@ WRONG = {
     ),
     "states start at zero": (
         _states(
-            change=lambda shape, given: {"state": _zeroed(given["state"], _slots(given))},
+            change=lambda shape, given: {"state": zeroed(given["state"], _slots(given))},
         ),
         _ALL,
     ),
@@ -342,27 +330,32 @@ WRONG = {
     ),
     "sequences run together": (_states(change=_one_sequence, applies=_several), _ALL),
     "state not written": (
-        _states(finish=_put(state=lambda shape, given, got: given["state"])),
+        _states(finish=replaced(state=lambda shape, given, got: given["state"])),
         _ALL,
     ),
     "state before the last chunk": (
-        _states(finish=_put(state=_last_chunk_of_state)),
+        _states(finish=replaced(state=_last_chunk_of_state)),
         ("typical", "heavy_tail"),
     ),
-    "last state stale": (_states(finish=_put(state=_last_state_stale)), ("typical", "heavy_tail")),
-    "states written in order": (_states(finish=_put(state=_in_order)), _ALL),
-    "other slots lost": (_states(finish=_put(state=_others_lost)), _ALL),
+    "last state stale": (
+        _states(finish=replaced(state=_last_state_stale)),
+        ("typical", "heavy_tail"),
+    ),
+    "states written in order": (_states(finish=replaced(state=_in_order)), _ALL),
+    "other slots lost": (_states(finish=replaced(state=_others_lost)), _ALL),
     "last chunk of h missing": (
-        _states(finish=_put(h=lambda shape, given, got: _zeroed(got["h"], -1))),
+        _states(finish=replaced(h=lambda shape, given, got: zeroed(got["h"], -1))),
         _ALL,
     ),
     "last token missing": (
-        _states(finish=_put(v_new=lambda shape, given, got: _zeroed(got["v_new"], -1))),
+        _states(finish=replaced(v_new=lambda shape, given, got: zeroed(got["v_new"], -1))),
         _ALL,
     ),
     "last channels missing": (
         _states(
-            finish=_put(v_new=lambda shape, given, got: _zeroed(got["v_new"], ..., slice(-8, None)))
+            finish=replaced(
+                v_new=lambda shape, given, got: zeroed(got["v_new"], ..., slice(-8, None))
+            )
         ),
         _ALL,
     ),

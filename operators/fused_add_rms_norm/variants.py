@@ -5,6 +5,7 @@ must refuse."""
 import torch
 
 from roofmark_ref import mistakes, rows
+from roofmark_ref.norm_routes import inverse_rms, layer_norm, summed_in_pieces
 
 EXTRA_SHAPES = ()
 _ALL = rows.REGIMES
@@ -14,12 +15,8 @@ def _sum(x, residual):
     return (x.float() + residual.float()).to(torch.bfloat16)
 
 
-def _inverse(x, eps):
-    return 1.0 / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-
-
 def _norm(
-    inverse=_inverse,
+    inverse=inverse_rms,
     total=_sum,
     product=lambda x, factor, weight: x * factor * weight,
     dtype=torch.float32,
@@ -40,11 +37,6 @@ def _rounded_before_weight(x, factor, weight):
     return (x * factor).to(torch.bfloat16) * weight.to(torch.bfloat16)
 
 
-def _summed_in_pieces(x, eps):
-    total = sum(part.pow(2).sum(-1, keepdim=True) for part in x.split(96, dim=-1))
-    return torch.rsqrt(total / x.shape[-1] + eps)
-
-
 def _unrounded(x, residual):
     return x.float() + residual.float()
 
@@ -55,7 +47,7 @@ HONEST = {
     "float64": _exact,
     "rounded before the weight": _norm(product=_rounded_before_weight),
     "norm of the unrounded sum": _norm(total=_unrounded),
-    "summed in pieces": _norm(_summed_in_pieces),
+    "summed in pieces": _norm(summed_in_pieces(96)),
     "summed one by one, backwards": _norm(
         lambda x, eps: torch.rsqrt(x.flip(-1).pow(2).cumsum(-1)[:, -1:] / x.shape[-1] + eps)
     ),
@@ -80,15 +72,10 @@ def _summed_in_bf16(shape, x, residual, weight):
     return _norm(_in_bf16)(shape, x=x, residual=residual, weight=weight)
 
 
-def _layer_norm(x, factor, weight):
-    centred = x - x.mean(-1, keepdim=True)
-    return centred * _inverse(centred, 1e-6) * weight
-
-
 def _one_row_for_all(shape, x, residual, weight):
     if len(x) == 1:
         return None
-    return _norm(lambda wide, eps: _inverse(wide[:1], eps))(
+    return _norm(lambda wide, eps: inverse_rms(wide[:1], eps))(
         shape, x=x, residual=residual, weight=weight
     )
 
@@ -110,13 +97,13 @@ WRONG = {
     "weight plus one": (_with_weight(lambda weight: weight.double() + 1), _ALL),
     "rms of one": (_norm(lambda x, eps: torch.ones_like(x[:, :1])), _ALL),
     "rms of the first half": (
-        _norm(lambda x, eps: _inverse(x[:, : x.shape[1] // 2], eps)),
+        _norm(lambda x, eps: inverse_rms(x[:, : x.shape[1] // 2], eps)),
         ("typical", "heavy_tail"),
     ),
     "rms of one row for all": (_one_row_for_all, ("typical", "heavy_tail")),
-    "layer norm": (_norm(product=_layer_norm), ("offset",)),
+    "layer norm": (_norm(product=layer_norm), ("offset",)),
     "no mean": (_norm(lambda x, eps: torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps)), _ALL),
-    "no eps": (_norm(lambda x, eps: _inverse(x, 0.0), dtype=torch.float64), ("offset",)),
+    "no eps": (_norm(lambda x, eps: inverse_rms(x, 0.0), dtype=torch.float64), ("offset",)),
     "eps added to the rms": (
         _norm(lambda x, eps: 1.0 / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps)),
         ("offset",),

@@ -5,7 +5,7 @@ refuse."""
 import torch
 import torch.nn.functional as F
 
-from roofmark_ref import moe
+from roofmark_ref import moe, moe_routes
 
 # Long in hidden, where sums in few bits show.
 EXTRA_SHAPES = ({"tokens": 6, "hidden": 4096, "inter": 48, "experts": 2, "top_k": 1, "skew": 0},)
@@ -126,17 +126,6 @@ def _if_many(axis, change):
     return lambda shape, tensor: change(tensor) if shape[axis] > 1 else None
 
 
-def _ids_one_off(shape, ids):
-    return (ids + 1) % shape["experts"] if shape["experts"] > shape["top_k"] else None
-
-
-def _ids_ignored(shape, ids):
-    counted = torch.arange(shape["top_k"], dtype=ids.dtype, device=ids.device)
-    if shape["experts"] == shape["top_k"] or shape["tokens"] < 3:  # few may agree by chance
-        return None
-    return counted.expand_as(ids)
-
-
 def _halves_swapped(shape, w1):
     return torch.cat([w1[:, shape["inter"] :], w1[:, : shape["inter"]]], dim=1)
 
@@ -233,8 +222,8 @@ WRONG = {
         _ALL,
     ),
     "router weights on the input": (_weights_on_input, _ALL),
-    "ids one off": (_changed(topk_ids=_ids_one_off), _ALL),
-    "ids ignored": (_changed(topk_ids=_ids_ignored), _ALL),
+    "ids one off": (_changed(topk_ids=moe_routes.ids_one_off), _ALL),
+    "ids ignored": (_changed(topk_ids=moe_routes.ids_ignored), _ALL),
     "ids of the previous token": (
         _changed(
             topk_ids=lambda shape, ids: (

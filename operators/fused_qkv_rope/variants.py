@@ -4,7 +4,7 @@ refuse."""
 
 import torch
 
-from roofmark_ref import fp8
+from roofmark_ref import fp8, rotation
 
 EXTRA_SHAPES = (
     {"tokens": 300, "query_heads": 2, "kv_heads": 1, "head_size": 64, "half_type": 0},
@@ -29,39 +29,12 @@ def _angles_by_exp(positions, head_size, base):
     return positions.float()[:, None] * torch.exp2(step * (-2.0 / head_size * log))
 
 
-def _halves(x, cos, sin):
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
-
-
-def _complex(x, cos, sin):
-    first, second = x.chunk(2, dim=-1)
-    z = torch.complex(first, second) * torch.complex(cos, sin)
-    return torch.cat([z.real, z.imag], -1)
-
-
-def _neighbours(x, cos, sin):
-    """The other convention: channel 2i with 2i + 1."""
-    first, second = x[..., ::2], x[..., 1::2]
-    return torch.stack([first * cos - second * sin, second * cos + first * sin], -1).flatten(-2)
-
-
 def _backwards(x, cos, sin):
-    return _halves(x, cos, -sin)
+    return rotation.halves(x, cos, -sin)
 
 
 def _no_sine(x, cos, sin):
-    return _halves(x, cos, sin * 0)
-
-
-def _same_sign(x, cos, sin):
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos + second * sin, second * cos + first * sin], -1)
-
-
-def _first_half_only(x, cos, sin):
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, second], -1)
+    return rotation.halves(x, cos, sin * 0)
 
 
 def _half_of_the_head(x, cos, sin):
@@ -69,7 +42,7 @@ def _half_of_the_head(x, cos, sin):
     size = x.shape[-1] // 4
     turned, left = x[..., : 2 * size], x[..., 2 * size :]
     pick = slice(None, 2 * size, 2)
-    return torch.cat([_halves(turned, cos[..., pick], sin[..., pick]), left], -1)
+    return torch.cat([rotation.halves(turned, cos[..., pick], sin[..., pick]), left], -1)
 
 
 def _products_rounded(x, cos, sin, half):
@@ -80,11 +53,11 @@ def _products_rounded(x, cos, sin, half):
 
 
 def _in_fp8(x, cos, sin):
-    return fp8.decode(fp8.encode(_halves(x, cos, sin)))
+    return fp8.decode(fp8.encode(rotation.halves(x, cos, sin)))
 
 
 def _rope(
-    rotate=_halves,
+    rotate=rotation.halves,
     angles=_angles,
     positions=lambda shape, positions: positions,
     base=None,
@@ -130,7 +103,7 @@ HONEST = {
     "float64": _rope(angles=_angles_exact, wide=torch.float64),
     "float32 angles": _rope(),
     "frequencies by exp2": _rope(angles=_angles_by_exp),
-    "complex numbers": _rope(_complex),
+    "complex numbers": _rope(rotation.complex_numbers),
     "table rounded": _rope(table="half"),
     "products rounded": _rope(_products_rounded),
 }
@@ -220,11 +193,11 @@ WRONG = {
         _rope(angles=lambda *given: _angles(*given).to(torch.float16).float()),
         _ALL,
     ),
-    "neighbouring channels": (_rope(_neighbours), _ALL),
+    "neighbouring channels": (_rope(rotation.neighbours), _ALL),
     "backwards": (_rope(_backwards), _ALL),
     "no sine": (_rope(_no_sine), _ALL),
-    "both signs plus": (_rope(_same_sign), _ALL),
-    "first halves only": (_rope(_first_half_only), _ALL),
+    "both signs plus": (_rope(rotation.same_sign), _ALL),
+    "first halves only": (_rope(rotation.first_half_only), _ALL),
     "half of the head": (_rope(_half_of_the_head), _ALL),
     "another base": (_rope(base=5e5), _ALL),
     "frequencies of half the head": (
@@ -236,7 +209,11 @@ WRONG = {
     "rounded to fp8": (_rope(_in_fp8), _ALL),
     "values rounded to fp8": (_rope(spoil=_values_in_fp8), _ALL),
     "table in fp8": (
-        _rope(lambda x, cos, sin: _halves(x, *(fp8.decode(fp8.encode(t)) for t in (cos, sin)))),
+        _rope(
+            lambda x, cos, sin: rotation.halves(
+                x, *(fp8.decode(fp8.encode(table)) for table in (cos, sin))
+            )
+        ),
         ("typical", "offset"),
     ),
     "last query head copied": (_not_rotated("q", (slice(None), -1)), _ALL),

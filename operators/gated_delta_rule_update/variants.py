@@ -5,6 +5,7 @@ refuse."""
 import torch
 
 from roofmark_ref import gated_delta
+from roofmark_ref.mistakes import replaced, zeroed
 
 EXTRA_SHAPES = (
     {
@@ -162,19 +163,6 @@ def _set(**values):
     return change
 
 
-def _put(**values):
-    def finish(shape, given, got):
-        return {**got, **{name: value(shape, given, got) for name, value in values.items()}}
-
-    return finish
-
-
-def _zeroed(tensor, *where):
-    tensor = tensor.clone()
-    tensor[where] = 0
-    return tensor
-
-
 def _own(shape, given):
     """The slots in the order of the sequences."""
     return given["state_indices"].long()
@@ -239,7 +227,7 @@ def _plain(x, eps):
 WRONG = {
     "zeros": (
         _rule(
-            finish=_put(
+            finish=replaced(
                 out=lambda shape, given, got: torch.zeros_like(got["out"]),
                 state=lambda shape, given, got: torch.zeros_like(got["state"]),
             )
@@ -251,22 +239,22 @@ WRONG = {
         _ALL,
     ),
     "out is zeros": (
-        _rule(finish=_put(out=lambda shape, given, got: torch.zeros_like(got["out"]))),
+        _rule(finish=replaced(out=lambda shape, given, got: torch.zeros_like(got["out"]))),
         _ALL,
     ),
     "out is a constant": (
-        _rule(finish=_put(out=lambda shape, given, got: torch.full_like(got["out"], 0.01))),
+        _rule(finish=replaced(out=lambda shape, given, got: torch.full_like(got["out"], 0.01))),
         _ALL,
     ),
-    "out is v": (_rule(finish=_put(out=lambda shape, given, got: given["v"])), _ALL),
+    "out is v": (_rule(finish=replaced(out=lambda shape, given, got: given["v"])), _ALL),
     "state not written": (
-        _rule(finish=_put(state=lambda shape, given, got: given["state"])),
+        _rule(finish=replaced(state=lambda shape, given, got: given["state"])),
         _ALL,
     ),
-    "state only decayed": (_rule(finish=_put(state=_only_decayed)), _ALL),
-    "last state stale": (_rule(finish=_put(state=_last_state_stale)), _ALL),
-    "other slots lost": (_rule(finish=_put(state=_others_lost)), _ALL),
-    "states written in order": (_rule(finish=_put(state=_in_order)), _ALL),
+    "state only decayed": (_rule(finish=replaced(state=_only_decayed)), _ALL),
+    "last state stale": (_rule(finish=replaced(state=_last_state_stale)), _ALL),
+    "other slots lost": (_rule(finish=replaced(state=_others_lost)), _ALL),
+    "states written in order": (_rule(finish=replaced(state=_in_order)), _ALL),
     "state indices ignored": (
         _rule(
             change=_set(
@@ -280,7 +268,7 @@ WRONG = {
     "states start at zero": (
         _rule(
             change=_set(
-                state=lambda shape, given: _zeroed(given["state"], _own(shape, given)),
+                state=lambda shape, given: zeroed(given["state"], _own(shape, given)),
             )
         ),
         ("typical", "offset"),
@@ -341,22 +329,24 @@ WRONG = {
     "half of the key's channels": (
         _rule(
             change=_set(
-                k=lambda shape, given: _zeroed(given["k"], ..., slice(shape["key_dim"] // 2, None))
+                k=lambda shape, given: zeroed(given["k"], ..., slice(shape["key_dim"] // 2, None))
             )
         ),
         _ALL,
     ),
     "last token missing": (
-        _rule(finish=_put(out=lambda shape, given, got: _zeroed(got["out"], -1))),
+        _rule(finish=replaced(out=lambda shape, given, got: zeroed(got["out"], -1))),
         _ALL,
     ),
     "last channels missing": (
-        _rule(finish=_put(out=lambda shape, given, got: _zeroed(got["out"], ..., slice(-8, None)))),
+        _rule(
+            finish=replaced(out=lambda shape, given, got: zeroed(got["out"], ..., slice(-8, None)))
+        ),
         _ALL,
     ),
     "last channels of the state stale": (
         _rule(
-            finish=_put(
+            finish=replaced(
                 state=lambda shape, given, got: torch.cat(
                     [got["state"][..., :-8], given["state"][..., -8:]], -1
                 )
@@ -373,7 +363,7 @@ WRONG = {
     ),
     "state rounded to bf16": (
         _rule(
-            finish=_put(
+            finish=replaced(
                 state=lambda shape, given, got: got["state"].to(torch.bfloat16).float(),
             )
         ),
@@ -381,7 +371,7 @@ WRONG = {
     ),
     "own states rounded to bf16": (
         _rule(
-            finish=_put(
+            finish=replaced(
                 state=lambda shape, given, got: got["state"].index_put(
                     (_own(shape, given),),
                     got["state"][_own(shape, given)].to(torch.bfloat16).float(),

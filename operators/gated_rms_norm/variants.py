@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from roofmark_ref import mistakes, rows
+from roofmark_ref.norm_routes import inverse_rms, layer_norm, summed_in_pieces
 
 EXTRA_SHAPES = ()
 _ALL = rows.REGIMES
@@ -15,12 +16,8 @@ def _silu(gate):
     return gate / (1 + torch.exp(-gate))
 
 
-def _inverse(x, eps):
-    return 1.0 / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-
-
 def _gated(
-    inverse=_inverse,
+    inverse=inverse_rms,
     gate=_silu,
     norm=lambda x, factor, weight: x * factor * weight,
     change=lambda x, weight, z: (x, weight, z),
@@ -49,11 +46,7 @@ HONEST = {
         norm=lambda x, factor, weight: (x * factor * weight).to(torch.bfloat16)
     ),
     "gate rounded": _gated(gate=lambda z: F.silu(z).to(torch.bfloat16)),
-    "summed in pieces": _gated(
-        lambda x, eps: torch.rsqrt(
-            sum(part.pow(2).sum(-1, keepdim=True) for part in x.split(24, -1)) / x.shape[-1] + eps
-        )
-    ),
+    "summed in pieces": _gated(summed_in_pieces(24)),
 }
 
 
@@ -61,18 +54,13 @@ def _gate_before_norm(shape, x, weight, z):
     if shape["rows"] == 1:  # one row's rms may hardly change by chance
         return None
     gated = x.float() * F.silu(z.float())
-    return {"out": (gated * _inverse(gated, shape["eps"]) * weight.float()).to(torch.bfloat16)}
+    return {"out": (gated * inverse_rms(gated, shape["eps"]) * weight.float()).to(torch.bfloat16)}
 
 
 def _one_row_for_all(shape, x, weight, z):
     if len(x) == 1:
         return None
-    return _gated(lambda wide, eps: _inverse(wide[:1], eps))(shape, x=x, weight=weight, z=z)
-
-
-def _layer_norm(x, factor, weight):
-    centred = x - x.mean(-1, keepdim=True)
-    return centred * _inverse(centred, 1e-6) * weight
+    return _gated(lambda wide, eps: inverse_rms(wide[:1], eps))(shape, x=x, weight=weight, z=z)
 
 
 WRONG = {
@@ -101,13 +89,13 @@ WRONG = {
     ),
     "rms of one": (_gated(lambda x, eps: torch.ones_like(x[:, :1])), _ALL),
     "rms of the first half": (
-        _gated(lambda x, eps: _inverse(x[:, : x.shape[1] // 2], eps)),
+        _gated(lambda x, eps: inverse_rms(x[:, : x.shape[1] // 2], eps)),
         ("typical", "heavy_tail"),
     ),
     "rms of one row for all": (_one_row_for_all, ("typical", "heavy_tail")),
-    "layer norm": (_gated(norm=_layer_norm), ("offset",)),
+    "layer norm": (_gated(norm=layer_norm), ("offset",)),
     "no mean": (_gated(lambda x, eps: torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps)), _ALL),
-    "no eps": (_gated(lambda x, eps: _inverse(x, 0.0)), ("offset",)),
+    "no eps": (_gated(lambda x, eps: inverse_rms(x, 0.0)), ("offset",)),
     "eps added to the rms": (
         _gated(lambda x, eps: 1.0 / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps)),
         ("offset",),

@@ -10,6 +10,7 @@ sqrt(latent + rope)) kv[:, :latent], in float32 on the upcast inputs, rounded on
 import torch
 
 from roofmark_ref import attention
+from roofmark_ref.rows import generator
 
 _BEFORE, _AFTER = 5, 11  # rows of garbage around the sequences
 _GARBAGE_SCORE = 300.0  # at least: three times what a common mean gives
@@ -33,7 +34,7 @@ def inputs(shape, seed, regime, device):
     offset      queries and keys around a common mean: scores around 100, which overflow without the
                 running maximum and are coarse in bf16
     """
-    gen = attention.generator(seed, regime, device)
+    gen = generator(seed, regime, device)
     latent, width = int(shape["latent"]), int(shape["latent"]) + int(shape["rope"])
     rows = int(shape["kv_rows"])
     size = (int(shape["seqs"]), int(shape["query_heads"]), width)

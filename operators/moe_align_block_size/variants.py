@@ -4,19 +4,14 @@ refuse."""
 
 import torch
 
+from roofmark_ref import moe_routes
+
 EXTRA_SHAPES = ()
 _ALL = ("typical", "heavy_tail", "offset")
 
 
 def _stable(expert, slot, slots):
     return expert * slots + slot
-
-
-def _at_random(expert, slot, slots):
-    """As atomics leave them: any order inside an expert."""
-    gen = torch.Generator(device=expert.device).manual_seed(slots)
-    noise = torch.rand(slots, generator=gen, device=expert.device, dtype=torch.float64)
-    return expert.to(torch.float64) + noise * 0.999
 
 
 def _align(shape, topk_ids, key=_stable, block_size=None, at_least=0, padding_first=False):
@@ -54,7 +49,7 @@ def _with(**how):
 HONEST = {
     "stable": _with(),
     "backwards inside an expert": _with(key=lambda expert, slot, slots: expert * slots - slot),
-    "any order inside an expert": _with(key=_at_random),
+    "any order inside an expert": _with(key=moe_routes.at_random),
     "padding first": _with(padding_first=True),
 }
 

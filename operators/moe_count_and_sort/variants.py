@@ -3,6 +3,8 @@
 
 import torch
 
+from roofmark_ref import moe_routes
+
 EXTRA_SHAPES = ()
 _ALL = ("typical", "heavy_tail", "offset")
 
@@ -39,19 +41,12 @@ def _sorted_by(key):
     return compute
 
 
-def _at_random(expert, slot, slots):
-    """As atomics leave them: any order inside an expert."""
-    gen = torch.Generator(device=expert.device).manual_seed(slots)
-    noise = torch.rand(slots, generator=gen, device=expert.device, dtype=torch.float64)
-    return expert.to(torch.float64) + noise * 0.999
-
-
 _right = _sorted_by(lambda expert, slot, slots: expert * slots + slot)
 
 HONEST = {
     "stable": _right,
     "backwards inside an expert": _sorted_by(lambda expert, slot, slots: expert * slots - slot),
-    "any order inside an expert": _sorted_by(_at_random),
+    "any order inside an expert": _sorted_by(moe_routes.at_random),
 }
 
 

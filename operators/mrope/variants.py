@@ -4,7 +4,7 @@ must refuse."""
 
 import torch
 
-from roofmark_ref import fp8
+from roofmark_ref import fp8, rotation
 
 EXTRA_SHAPES = ({"tokens": 90, "query_heads": 2, "kv_heads": 2, "head_size": 128},)
 _ALL = ("typical", "heavy_tail", "offset")
@@ -27,17 +27,6 @@ def _interleaved(shape):
     return axes
 
 
-def _halves(x, cos, sin):
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
-
-
-def _complex(x, cos, sin):
-    first, second = x.chunk(2, dim=-1)
-    z = torch.complex(first, second) * torch.complex(cos, sin)
-    return torch.cat([z.real, z.imag], -1)
-
-
 def _by_rotated_halves(x, cos, sin):
     first, second = x.chunk(2, dim=-1)
     turned = torch.cat([-second, first], -1)
@@ -45,34 +34,19 @@ def _by_rotated_halves(x, cos, sin):
 
 
 def _table_rounded(x, cos, sin):
-    return _halves(x, cos.to(torch.bfloat16).float(), sin.to(torch.bfloat16).float())
+    return rotation.halves(x, cos.to(torch.bfloat16).float(), sin.to(torch.bfloat16).float())
 
 
 def _products_rounded(x, cos, sin):
-    return _halves(*(t.to(torch.bfloat16) for t in (x, cos, sin))).float()
-
-
-def _neighbours(x, cos, sin):
-    first, second = x[..., ::2], x[..., 1::2]
-    return torch.stack([first * cos - second * sin, second * cos + first * sin], -1).flatten(-2)
-
-
-def _same_sign(x, cos, sin):
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos + second * sin, second * cos + first * sin], -1)
-
-
-def _first_half_only(x, cos, sin):
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, second], -1)
+    return rotation.halves(*(t.to(torch.bfloat16) for t in (x, cos, sin))).float()
 
 
 def _table_in_fp8(x, cos, sin):
-    return _halves(x, *(fp8.decode(fp8.encode(table)) for table in (cos, sin)))
+    return rotation.halves(x, *(fp8.decode(fp8.encode(table)) for table in (cos, sin)))
 
 
 def _mrope(
-    rotate=_halves,
+    rotate=rotation.halves,
     axes=_axes,
     wide=torch.float32,
     turn=("q", "k"),
@@ -108,7 +82,7 @@ def _mrope(
 
 HONEST = {
     "float64": _mrope(wide=torch.float64),
-    "complex numbers": _mrope(_complex),
+    "complex numbers": _mrope(rotation.complex_numbers),
     "halves turned": _mrope(_by_rotated_halves),
     "table rounded": _mrope(_table_rounded),
     "products rounded": _mrope(_products_rounded),
@@ -178,12 +152,12 @@ WRONG = {
     "sections reversed": (_mrope(axes=lambda shape: _axes(shape)[::-1]), _ALL),
     "axes in turn": (_mrope(axes=_interleaved), _ALL),
     "sections one off": (_mrope(axes=lambda shape: [0] + _axes(shape)[:-1]), _ALL),
-    "neighbouring channels": (_mrope(_neighbours), _ALL),
-    "backwards": (_mrope(lambda x, cos, sin: _halves(x, cos, -sin)), _ALL),
-    "no sine": (_mrope(lambda x, cos, sin: _halves(x, cos, sin * 0)), _ALL),
-    "cosine and sine exchanged": (_mrope(lambda x, cos, sin: _halves(x, sin, cos)), _ALL),
-    "both signs plus": (_mrope(_same_sign), _ALL),
-    "first halves only": (_mrope(_first_half_only), _ALL),
+    "neighbouring channels": (_mrope(rotation.neighbours), _ALL),
+    "backwards": (_mrope(lambda x, cos, sin: rotation.halves(x, cos, -sin)), _ALL),
+    "no sine": (_mrope(lambda x, cos, sin: rotation.halves(x, cos, sin * 0)), _ALL),
+    "cosine and sine exchanged": (_mrope(lambda x, cos, sin: rotation.halves(x, sin, cos)), _ALL),
+    "both signs plus": (_mrope(rotation.same_sign), _ALL),
+    "first halves only": (_mrope(rotation.first_half_only), _ALL),
     "first token's table for all": (_mrope(tables=_first_token), _ALL),
     "tables one token off": (_mrope(tables=_one_token_off), _ALL),
     "tables in fp8": (_mrope(_table_in_fp8), ("typical", "offset")),

@@ -12,6 +12,7 @@ inputs, rounded once to the 16-bit type.
 import torch
 
 from roofmark_ref import attention
+from roofmark_ref.rows import generator
 
 
 def _half(shape):
@@ -55,7 +56,7 @@ def inputs(shape, seed, regime, device):
     offset      queries and keys around a common mean: scores around 100, which overflow without the
                 running maximum and are coarse in bf16; values around 1
     """
-    gen = attention.generator(seed, regime, device)
+    gen = generator(seed, regime, device)
     kv_heads, head_size = int(shape["kv_heads"]), int(shape["head_size"])
     query_heads, page_size = int(shape["query_heads"]), int(shape["page_size"])
     pages, pack, half = int(shape["num_pages"]), int(shape["pack"]), _half(shape)

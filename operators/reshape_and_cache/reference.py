@@ -9,6 +9,7 @@ All else in the caches stays as it was. Nothing is computed, so the result is ex
 import torch
 
 from roofmark_ref import attention
+from roofmark_ref.rows import generator
 
 _SCATTERED = 256  # tokens of a decode step, each of a sequence of its own
 _CHUNKS = 3  # sequences of a prefill step
@@ -47,7 +48,7 @@ def inputs(shape, seed, regime, device):
     heavy_tail  two outlier channels in the keys and outlier tokens in the values
     offset      values around a mean of 4
     """
-    gen = attention.generator(seed, regime, device)
+    gen = generator(seed, regime, device)
     tokens, page_size = int(shape["tokens"]), int(shape["page_size"])
     heads, head_size = int(shape["kv_heads"]), int(shape["head_size"])
     drawn = {}

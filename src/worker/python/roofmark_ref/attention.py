@@ -6,15 +6,8 @@ batches of sequences.
 
 import torch
 
-REGIMES = ("typical", "heavy_tail", "offset")
 CHUNK = 1 << 26  # elements that are drawn, gathered or held as scores at a time
 GARBAGE_KEY, GARBAGE_VALUE = 20.0, 100.0  # sizes of what no sequence owns
-
-
-def generator(seed, regime, device):
-    if regime not in REGIMES:
-        raise ValueError("unknown regime %r; have %s" % (regime, ", ".join(REGIMES)))
-    return torch.Generator(device=device).manual_seed(seed * 3 + REGIMES.index(regime))
 
 
 def normal(size, dtype, scale, gen):

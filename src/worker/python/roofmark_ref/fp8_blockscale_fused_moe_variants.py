@@ -7,7 +7,7 @@ import functools
 import torch
 import torch.nn.functional as F
 
-from roofmark_ref import fp8, moe
+from roofmark_ref import fp8, moe, moe_routes
 from roofmark_ref.fp8_blockscale_fused_moe import values
 
 EXTRA_SHAPES = ()
@@ -152,17 +152,6 @@ def _gate_scales_for_up(shape, scales):
     return scales[:, : scales.shape[1] // 2].repeat(1, 2, 1)
 
 
-def _ids_one_off(shape, ids):
-    return (ids + 1) % shape["experts"] if shape["experts"] > shape["top_k"] else None
-
-
-def _ids_ignored(shape, ids):
-    counted = torch.arange(shape["top_k"], dtype=ids.dtype, device=ids.device)
-    if shape["experts"] == shape["top_k"] or shape["tokens"] < 3:  # few may agree by chance
-        return None
-    return counted.expand_as(ids)
-
-
 def _without_subnormals(codes):
     return torch.where((codes & 0x78) == 0, torch.zeros_like(codes), codes)
 
@@ -225,8 +214,8 @@ _CHANGED_OPERANDS = {
         {"topk_weights": lambda s, w: _roll_if(1)(s, w) if s["tokens"] > 1 else None},
         _ALL,
     ),
-    "ids one off": ({"topk_ids": _ids_one_off}, _ALL),
-    "ids ignored": ({"topk_ids": _ids_ignored}, _ALL),
+    "ids one off": ({"topk_ids": moe_routes.ids_one_off}, _ALL),
+    "ids ignored": ({"topk_ids": moe_routes.ids_ignored}, _ALL),
     "down of the next expert": ({"w2": _roll_if(0), "fc2_scale": _roll_if(0)}, _ALL),
 }
 

@@ -5,6 +5,7 @@ must refuse."""
 import torch
 
 from roofmark_ref import mistakes, rows
+from roofmark_ref.norm_routes import inverse_rms, layer_norm, summed_in_pieces
 
 EXTRA_SHAPES = ()
 _ALL = rows.REGIMES
@@ -19,15 +20,11 @@ def _packed(q, k, v, like):
     return {"out": torch.cat([q, k, v], dim=1).to(like.dtype).flatten(1)}
 
 
-def _inverse(x, eps):
-    return 1.0 / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-
-
 def _scaled(x, factor, weight):
     return x * factor * weight
 
 
-def _norm(inverse=_inverse, dtype=torch.float32, first=_scaled):
+def _norm(inverse=inverse_rms, dtype=torch.float32, first=_scaled):
     """The operator with its rms, its precision or its order of products replaced."""
 
     def compute(shape, hidden_states, q_weight, k_weight):
@@ -57,17 +54,12 @@ def _as_released(shape, hidden_states, **weights):
     return _rounded_before_weight(hidden_states.dtype)(shape, hidden_states, **weights)
 
 
-def _summed_in_pieces(x, eps):
-    total = sum(part.pow(2).sum(-1, keepdim=True) for part in x.split(24, dim=-1))
-    return torch.rsqrt(total / x.shape[-1] + eps)
-
-
 _exact = _norm(dtype=torch.float64)
 
 HONEST = {
     "float64": _exact,
     "rounded before the weight": _as_released,
-    "summed in pieces": _norm(_summed_in_pieces),
+    "summed in pieces": _norm(summed_in_pieces(24)),
     "summed one by one, backwards": _norm(
         lambda x, eps: torch.rsqrt(x.flip(-1).pow(2).cumsum(-1)[..., -1:] / x.shape[-1] + eps)
     ),
@@ -110,7 +102,7 @@ def _values_normed(shape, hidden_states, q_weight, k_weight):
     out = _exact(shape, hidden_states=hidden_states, q_weight=q_weight, k_weight=k_weight)["out"]
     at = (shape["heads"] + shape["kv_heads"]) * shape["head_size"]
     v = hidden_states[:, at:].float().unflatten(1, (-1, shape["head_size"]))
-    out[:, at:] = (v * _inverse(v, shape["eps"]) * k_weight.float()).flatten(1).to(out.dtype)
+    out[:, at:] = (v * inverse_rms(v, shape["eps"]) * k_weight.float()).flatten(1).to(out.dtype)
     return {"out": out}
 
 
@@ -122,11 +114,6 @@ def _key_heads_one_off(shape, hidden_states, **weights):
     heads = out.unflatten(1, (-1, shape["head_size"]))
     tail = heads[:, shape["heads"] :].unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
     return {"out": torch.cat([heads[:, : shape["heads"]], tail], dim=1).flatten(1)}
-
-
-def _layer_norm(x, factor, weight):
-    centred = x - x.mean(-1, keepdim=True)
-    return centred * _inverse(centred, 1e-6) * weight
 
 
 def _one_rms_for_all_heads(x, eps):
@@ -165,15 +152,15 @@ WRONG = {
     "one rms for all heads": (_norm(_one_rms_for_all_heads), ("typical", "heavy_tail")),
     "rms of one": (_norm(lambda x, eps: torch.ones_like(x[..., :1])), _ALL),
     "rms of the first half": (
-        _norm(lambda x, eps: _inverse(x[..., : x.shape[-1] // 2], eps)),
+        _norm(lambda x, eps: inverse_rms(x[..., : x.shape[-1] // 2], eps)),
         ("typical", "heavy_tail"),
     ),
-    "layer norm": (_norm(first=_layer_norm), ("offset",)),
+    "layer norm": (_norm(first=layer_norm), ("offset",)),
     "no mean": (
         _norm(lambda x, eps: torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps)),
         _ALL,
     ),
-    "no eps": (_norm(lambda x, eps: _inverse(x, 0.0), torch.float64), ("offset",)),
+    "no eps": (_norm(lambda x, eps: inverse_rms(x, 0.0), torch.float64), ("offset",)),
     "eps added to the rms": (
         _norm(lambda x, eps: 1.0 / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps), torch.float64),
         ("offset",),

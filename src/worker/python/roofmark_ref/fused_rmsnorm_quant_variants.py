@@ -5,6 +5,7 @@ it must refuse."""
 import torch
 
 from roofmark_ref import mistakes, quant, quant_variants, rows
+from roofmark_ref.norm_routes import inverse_rms, layer_norm, summed_in_pieces
 
 EXTRA_SHAPES = ()
 _ALL = rows.REGIMES
@@ -14,16 +15,12 @@ def _sum(x, residual):
     return (x.float() + residual.float()).to(torch.bfloat16)
 
 
-def _inverse(x, eps):
-    return 1.0 / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-
-
 def _scaled(x, factor, weight):
     return x * factor * weight
 
 
 def _fused(
-    inverse=_inverse,
+    inverse=inverse_rms,
     total=_sum,
     product=_scaled,
     quantise=quant_variants.HONEST["times the inverse scale"],
@@ -57,11 +54,6 @@ def _unrounded(x, residual):
     return x.float() + residual.float()
 
 
-def _in_pieces(x, eps):
-    total = sum(part.pow(2).sum(-1, keepdim=True) for part in x.split(96, dim=-1))
-    return torch.rsqrt(total / x.shape[-1] + eps)
-
-
 _exact = _fused(dtype=torch.float64, quantise=quant_variants.exact)
 HONEST = {
     "float64": _exact,
@@ -72,7 +64,7 @@ HONEST = {
     "norm rounded before and after the weight": _fused(product=_rounded_twice),
     "norm of the unrounded sum": _fused(total=_unrounded),
     "norm of the unrounded sum, rounded": _fused(total=_unrounded, product=_rounded_once),
-    "summed in pieces": _fused(_in_pieces),
+    "summed in pieces": _fused(summed_in_pieces(96)),
 }
 
 
@@ -92,11 +84,6 @@ def _with(**changes):
     return _fused(after=after)
 
 
-def _layer_norm(x, factor, weight):
-    centred = x - x.mean(-1, keepdim=True)
-    return centred * _inverse(centred, 1e-6) * weight
-
-
 def _largest_of_the_first_half(x, shape):
     if len(x) < 16:  # of few rows it may be the largest of all
         return None
@@ -107,7 +94,7 @@ def _largest_of_the_first_half(x, shape):
 def _one_row_for_all(shape, x, residual, weight):
     if len(x) == 1:
         return None
-    return _fused(lambda wide, eps: _inverse(wide[:1], eps))(
+    return _fused(lambda wide, eps: inverse_rms(wide[:1], eps))(
         shape, x=x, residual=residual, weight=weight
     )
 
@@ -150,13 +137,13 @@ WRONG = {
     "weight plus one": (_with_weight(lambda weight: weight.double() + 1), _ALL),
     "rms of one": (_fused(lambda x, eps: torch.ones_like(x[:, :1])), _ALL),
     "rms of the first half": (
-        _fused(lambda x, eps: _inverse(x[:, : x.shape[1] // 2], eps)),
+        _fused(lambda x, eps: inverse_rms(x[:, : x.shape[1] // 2], eps)),
         ("typical", "heavy_tail"),
     ),
     "rms of one row for all": (_one_row_for_all, ("typical", "heavy_tail")),
-    "layer norm": (_fused(product=_layer_norm), ("offset",)),
+    "layer norm": (_fused(product=layer_norm), ("offset",)),
     "no mean": (_fused(lambda x, eps: torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + eps)), _ALL),
-    "no eps": (_fused(lambda x, eps: _inverse(x, 0.0)), ("offset",)),
+    "no eps": (_fused(lambda x, eps: inverse_rms(x, 0.0)), ("offset",)),
     "eps added to the rms": (
         _fused(lambda x, eps: 1.0 / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps)),
         ("offset",),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes that any operator on rows can make, as changes of a right answer. Every checker must
-refuse them, under every regime."""
+"""Mistakes as changes of a right answer: those that any operator on rows can make, which every
+checker must refuse under every regime, and what others are made of."""
 
 import torch
 
@@ -72,6 +72,22 @@ def common(exact):
         "one row down": _one_row_down,
     }
     return {name: (_edited(exact, edit), REGIMES) for name, edit in edits.items()}
+
+
+def zeroed(tensor, *where):
+    """A copy with zeros at tensor[where]."""
+    tensor = tensor.clone()
+    tensor[where] = 0
+    return tensor
+
+
+def replaced(**values):
+    """A change of finished outputs: each named one becomes value(shape, given, got)."""
+
+    def finish(shape, given, got):
+        return {**got, **{name: value(shape, given, got) for name, value in values.items()}}
+
+    return finish
 
 
 def summed_in_bf16(values, step=4):
