@@ -6,33 +6,17 @@
 #include <set>
 
 #include "base/files.h"
+#include "cli/one_device.h"
 #include "cli/selection.h"
 #include "exchange/export.h"
 
 namespace roofmark::cli {
-namespace {
-
-Result<void> CheckOneDevice(const std::vector<store::StoredVerdict>& verdicts) {
-  std::set<std::string> devices;
-  for (const store::StoredVerdict& stored : verdicts) devices.insert(stored.verdict.device);
-  if (devices.empty()) {
-    return Fail(ErrorKind::kNotFound,
-                "the store holds no such verdicts; run `roofmark judge` first");
-  }
-  if (devices.size() > 1) {
-    return Fail(ErrorKind::kUsage,
-                fmt::format("the store holds verdicts of several devices; choose with --device: {}",
-                            fmt::join(devices, ", ")));
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<int> ExportScores(const ScoreArgs& args, const store::Store& store) {
   const std::vector<store::StoredVerdict> verdicts =
       TRY(store.ReadVerdicts({.device = args.device}, store::History::kLatest));
-  TRY(CheckOneDevice(verdicts));
+  std::set<std::string> devices;
+  for (const store::StoredVerdict& stored : verdicts) devices.insert(stored.verdict.device);
+  TRY(OnlyDevice(args.store, args.device, devices));
   const std::vector<store::RunInfo> runs = TRY(store.ReadRuns());
   const suite::Suite suite = TRY(LoadSelection(args.selection, "all"));
   const exchange::ExportRequest request{

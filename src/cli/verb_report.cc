@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/mined_totals.h"
+#include "cli/one_device.h"
 #include "cli/selection.h"
 #include "report/report.h"
 #include "roofline/device_file.h"
@@ -78,18 +79,6 @@ report::ScoreRow RowOf(const score::ScoreRow& row) {
           .fleet_time = row.fleet_time};
 }
 
-// The device of the verdicts, where --device left it open.
-Result<std::string> OnlyDevice(const std::vector<Verdict>& verdicts) {
-  std::set<std::string> devices;
-  for (const Verdict& verdict : verdicts) devices.insert(verdict.device);
-  if (devices.size() == 1) return *devices.begin();
-  if (devices.empty())
-    return Fail(ErrorKind::kNotFound, "the store holds no verdicts; run `roofmark judge` first");
-  return Fail(ErrorKind::kUsage,
-              fmt::format("the store holds verdicts of several devices; choose with --device: {}",
-                          fmt::join(devices, ", ")));
-}
-
 Result<void> AddScores(const suite::Suite& suite, const DeviceCard& card, report::Run* run) {
   for (const score::ScoreKind kind : {score::ScoreKind::kRoofmark, score::ScoreKind::kPublished}) {
     // The published score is defined against datasheet peaks alone.
@@ -144,7 +133,10 @@ Result<int> Report(const ReportArgs& args) {
                   .suite = args.selection.suite.empty() ? "published weights"
                                                         : args.selection.suite.filename().string()};
   std::vector<Verdict> all = TRY(store.LatestVerdicts({}));
-  const std::string device = args.device.empty() ? TRY(OnlyDevice(all)) : args.device;
+  std::set<std::string> devices;
+  for (const Verdict& verdict : all) devices.insert(verdict.device);
+  const std::string device =
+      args.device.empty() ? TRY(OnlyDevice(args.store, args.device, devices)) : args.device;
   std::ranges::copy_if(all, std::back_inserter(run.verdicts),
                        [&](const Verdict& verdict) { return verdict.device == device; });
   if (run.verdicts.empty()) {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/export_scores.h"
+#include "cli/one_device.h"
 #include "cli/reported.h"
 #include "cli/selection.h"
 #include "roofline/device_file.h"
@@ -23,18 +24,7 @@ Result<std::vector<Verdict>> VerdictsOf(const store::Store& store, const ScoreAr
   std::vector<Verdict> verdicts = TRY(store.LatestVerdicts({.device = args.device}));
   std::set<std::string> devices;
   for (const Verdict& verdict : verdicts) devices.insert(verdict.device);
-  if (devices.empty()) {
-    return Fail(
-        ErrorKind::kNotFound,
-        args.device.empty()
-            ? fmt::format("{} holds no verdicts; run `roofmark judge` first", args.store.string())
-            : fmt::format("{} holds no verdicts of device '{}'", args.store.string(), args.device));
-  }
-  if (devices.size() > 1) {
-    return Fail(ErrorKind::kUsage,
-                fmt::format("the store holds verdicts of several devices; choose with --device: {}",
-                            fmt::join(devices, ", ")));
-  }
+  TRY(OnlyDevice(args.store, args.device, devices));
   return verdicts;
 }
 

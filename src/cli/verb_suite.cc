@@ -51,7 +51,7 @@ Result<int> List(const SuiteArgs& args) {
 // The operators of a suite by weight, with what the largest of them cover together.
 Result<int> ShowSuite(const SuiteArgs& args) {
   const suite::SuiteFile file = TRY(suite::ReadNamedSuite(args.name));
-  const suite::Suite suite = TRY(suite::LoadNamedSuite(args.name, {}));
+  const suite::Suite suite = TRY(suite::MakeNamedSuite(file, TRY(suite::ReadAllOperators()), {}));
   std::map<std::string, int64_t> shapes;
   for (const Workload& workload : suite.workloads) ++shapes[workload.op->name];
   if (args.format == Format::kText) {

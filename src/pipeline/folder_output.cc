@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <ctime>
 
@@ -7,6 +8,22 @@
 #include "pipeline/folder_output_internal.h"
 
 namespace roofmark::pipeline {
+namespace {
+
+Result<void> WriteFiles(const std::vector<BundleFile>& files, const fs::path& folder) {
+  for (const BundleFile& file : files) {
+    TRY(WriteFile(folder / file.path, file.text));
+    if (!file.executable) continue;
+    std::error_code error;
+    fs::permissions(folder / file.path,
+                    fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                    fs::perm_options::add, error);
+    if (error) return Fail(ErrorKind::kIo, file.path + ": " + error.message());
+  }
+  return {};
+}
+
+}  // namespace
 
 fs::path TargetFolder(const fs::path& folder) {
   const fs::path target = fs::absolute(folder).lexically_normal();
@@ -22,17 +39,13 @@ Result<void> RequireFree(const fs::path& folder) {
   return {};
 }
 
-Result<void> WriteFiles(const std::vector<BundleFile>& files, const fs::path& folder) {
-  for (const BundleFile& file : files) {
-    TRY(WriteFile(folder / file.path, file.text));
-    if (!file.executable) continue;
-    std::error_code error;
-    fs::permissions(folder / file.path,
-                    fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
-                    fs::perm_options::add, error);
-    if (error) return Fail(ErrorKind::kIo, file.path + ": " + error.message());
+Result<fs::path> StageBeside(const fs::path& target, const std::vector<BundleFile>& files) {
+  const fs::path staging = fmt::format("{}.{}.partial", target.string(), ::getpid());
+  if (const Result<void> written = WriteFiles(files, staging); !written) {
+    fs::remove_all(staging);
+    return std::unexpected(written.error());
   }
-  return {};
+  return staging;
 }
 
 Result<void> PutInPlace(const fs::path& from, const fs::path& to) {

@@ -17,8 +17,10 @@ std::filesystem::path TargetFolder(const std::filesystem::path& folder);
 // Errors: kInput where the folder exists and is not empty.
 Result<void> RequireFree(const std::filesystem::path& folder);
 
-// Errors: kIo.
-Result<void> WriteFiles(const std::vector<BundleFile>& files, const std::filesystem::path& folder);
+// Writes the files into a folder beside the target, so that the last step is one rename, and
+// returns it; leaves nothing behind where it fails. Errors: kIo.
+Result<std::filesystem::path> StageBeside(const std::filesystem::path& target,
+                                          const std::vector<BundleFile>& files);
 
 // One rename; `from` lies beside `to`. Errors: kIo.
 Result<void> PutInPlace(const std::filesystem::path& from, const std::filesystem::path& to);

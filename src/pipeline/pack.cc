@@ -2,7 +2,6 @@
 #include "pipeline/pack.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -147,10 +146,8 @@ Result<PackedBundle> PackBundle(const Operator& op, BundleSpec spec, const fs::p
   spec.canary = MakeCanary();
   PackedBundle packed{
       .folder = target, .sidecar = target.string() + ".canary.json", .canary = spec.canary};
-  // Beside the target, so that the last step is one rename.
-  const fs::path staging = fmt::format("{}.{}.partial", target.string(), ::getpid());
   const std::vector<BundleFile> files = TRY(MakeBundle(op, spec, data));
-  TRY(WriteFiles(files, staging));
+  const fs::path staging = TRY(StageBeside(target, files));
   const Result<std::vector<Finding>> findings =
       CheckBundle(staging, {.data = data, .operator_folder = op.folder});
   if (!findings || !findings->empty()) {

@@ -2,7 +2,6 @@
 #include "pipeline/release.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -322,14 +321,7 @@ Result<Release> WriteRelease(const suite::Suite& suite, const Version& version,
       TRY(MakeFiles(suite, version, manifest.date, data, &manifest.operators));
   for (const BundleFile& file : files) manifest.files[file.path] = Sha256Hex(file.text);
   files.push_back({.path = std::string(kManifestName), .text = ManifestText(manifest)});
-  // Beside the target, so that the last step is one rename.
-  const fs::path staging = fmt::format("{}.{}.partial", target.string(), ::getpid());
-  const Result<void> written = WriteFiles(files, staging);
-  if (!written) {
-    fs::remove_all(staging);
-    return std::unexpected(written.error());
-  }
-  TRY(PutInPlace(staging, target));
+  TRY(PutInPlace(TRY(StageBeside(target, files)), target));
   return ReleaseOf(manifest, target);
 }
 
