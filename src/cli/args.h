@@ -88,6 +88,7 @@ struct JudgeArgs {
   std::string device = "cpu";
   std::string card;  // device card, by name or path; empty = found by the device's name
   std::string gate = "performance";
+  fs::path against;  // baseline that each candidate is compared with; empty = no comparison
   bool quick = false;
   fs::path dump;
   fs::path store = "roofmark.db";

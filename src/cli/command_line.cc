@@ -181,6 +181,9 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
   verb->add_option("--card", args->card, "device card for attainment, by name or path");
   verb->add_option("--gate", args->gate, "last gate to run")
       ->check(CLI::IsMember({"compile", "correctness", "performance"}));
+  verb->add_option("--against", args->against,
+                   "compare with this candidate or baseline, measured side by side; exit code 0\n"
+                   "then also asks for not slower anywhere and faster in the weighted total");
   verb->add_flag("--quick", args->quick, "three telling shapes, fewer samples");
   verb->add_option("--dump", args->dump, "leave the tensors of failed checks here (safetensors)");
   verb->add_option("--store", args->store, "SQLite store");

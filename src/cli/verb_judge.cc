@@ -6,9 +6,11 @@
 
 #include "base/text.h"
 #include "candidate/build.h"
+#include "cli/against.h"
 #include "cli/args.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
+#include "gate/paired_blocks.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/record.h"
 #include "suite/expression.h"
@@ -30,6 +32,30 @@ Result<std::string> OperatorOf(const fs::path& path, const JudgeArgs& args,
               path.string() + ": say which operator it implements with --operator NAME");
 }
 
+// The baseline is judged as one more candidate, of the operator that all the others have.
+Result<void> AddBaseline(const JudgeArgs& args, const suite::Suite& suite,
+                         std::vector<pipeline::Entry>* entries) {
+  if (args.against.empty()) return {};
+  if (args.gate != "performance") {
+    return Fail(ErrorKind::kUsage, "--against compares times; it needs --gate performance");
+  }
+  pipeline::Entry entry{.operator_name = TRY(OperatorOf(args.against, args, suite)),
+                        .candidate = TRY(candidate::ReadCandidate(args.against)),
+                        .baseline = true};
+  entry.candidate.operator_alias = args.alias;
+  for (const pipeline::Entry& other : *entries) {
+    if (other.operator_name == entry.operator_name) continue;
+    return Fail(
+        ErrorKind::kUsage,
+        fmt::format("--against: {} implements {} and {} implements {}; judge the candidates "
+                    "of one operator at a time",
+                    entry.candidate.name, entry.operator_name, other.candidate.name,
+                    other.operator_name));
+  }
+  entries->push_back(std::move(entry));
+  return {};
+}
+
 Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, const suite::Suite& suite) {
   std::vector<pipeline::Entry> entries;
   for (const fs::path& path : args.candidates) {
@@ -37,6 +63,7 @@ Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, const su
                        .candidate = TRY(candidate::ReadCandidate(path))});
     entries.back().candidate.operator_alias = args.alias;
   }
+  TRY(AddBaseline(args, suite, &entries));
   return entries;
 }
 
@@ -62,8 +89,24 @@ std::string CommandOf(const JudgeArgs& args) {
   words.insert(words.end(), {"--device", args.device});
   if (!args.selection.tier.empty()) words.insert(words.end(), {"--tier", args.selection.tier});
   if (!args.alias.empty()) words.insert(words.end(), {"--alias", args.alias});
+  if (!args.against.empty()) {
+    words.insert(words.end(), {"--against", args.against.filename().string()});
+  }
   if (args.quick) words.emplace_back("--quick");
   return Join(words, " ");
+}
+
+// One line for each candidate and workload, and a total for each candidate.
+double LineErrorRate(const std::vector<Workload>& workloads,
+                     const std::vector<pipeline::Entry>& entries) {
+  const auto candidates = static_cast<size_t>(
+      std::ranges::count_if(entries, [](const pipeline::Entry& entry) { return !entry.baseline; }));
+  const auto judged =
+      static_cast<size_t>(std::ranges::count_if(workloads, [&](const Workload& workload) {
+        return workload.op->name == entries.front().operator_name;
+      }));
+  const size_t lines = (judged + 1) * candidates;
+  return gate::kComparisonErrorRate / static_cast<double>(lines);
 }
 
 std::string Line(const Verdict& verdict) {
@@ -106,6 +149,13 @@ Result<int> Judge(const JudgeArgs& args) {
   pipeline::Recorder recorder =
       TRY(pipeline::Recorder::Open(args.store, machine, entries, CommandOf(args), suite.name));
 
+  const std::vector<Workload> workloads = Chosen(suite, args);
+  // Only the candidates have to pass; where the baseline does not, there is no comparison.
+  const auto is_baseline = [&](const Verdict& verdict) {
+    return !args.against.empty() && !verdict.against;
+  };
+  const double line_error_rate = LineErrorRate(workloads, entries);
+  AgainstReport against(workloads, line_error_rate);
   size_t refused = 0;
   {
     Progress progress("judging");
@@ -114,21 +164,24 @@ Result<int> Judge(const JudgeArgs& args) {
         .effort = args.quick ? gate::Effort::kQuick : gate::Effort::kFull,
         .require_adoption = args.require_adoption,
         .dump_dir = args.dump,
+        .line_error_rate = line_error_rate,
         .call_timeout_s = args.timeout_s};
-    TRY(pipeline::Evaluate(Chosen(suite, args), entries, machine, options,
+    TRY(pipeline::Evaluate(workloads, entries, machine, options,
                            [&](const Verdict& verdict, size_t done, size_t total) -> Result<void> {
                              Print(verdict, args.format);
-                             refused += verdict.passed() ? 0 : 1;
+                             against.Add(verdict, args.format);
+                             refused += is_baseline(verdict) || verdict.passed() ? 0 : 1;
                              progress.Show(done, total,
                                            verdict.operator_name + "/" + verdict.shape);
                              return recorder.Add(verdict);
                            }));
   }
+  const bool better = args.against.empty() || against.Finish(args.format);
   if (args.format == Format::kText) {
     fmt::print("{} verdicts, {} not passed; kept in {}\n", recorder.count(), refused,
                args.store.string());
   }
-  return refused == 0 ? 0 : 1;
+  return refused == 0 && better ? 0 : 1;
 }
 
 }  // namespace roofmark::cli

@@ -74,6 +74,8 @@ class CudaStopwatch final : public Stopwatch {
   Result<Answer<void>> Prepare(worker::Worker& worker, const Provenance& provenance) override;
   Result<Answer<BatchTimes>> Time(worker::Worker& worker, std::span<const TimedCall> calls,
                                   const std::string& workspace, double timeout_s) override;
+  // CUPTI's times are multiples of this on an H200 (results/h200-2026-11-30/samples.jsonl.gz).
+  double TickNs() const override { return 32; }
   std::string ClockFault(const Clocks& clocks) const override { return CudaClockFault(clocks); }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "gate/comparison.h"
 #include "gate/correctness.h"
 #include "gate/performance.h"
 #include "gate/session.h"
@@ -36,7 +37,8 @@ Result<void> RunGates(Session& session, const Sol& sol, const std::vector<Contes
     }
   }
   // From here every undecided contestant was right on all regimes.
-  return RunPerformance(session, sol, Undecided(contestants), bench, options);
+  TRY(RunPerformance(session, sol, Undecided(contestants), bench, options));
+  return RunComparisons(session, contestants, bench, options);
 }
 
 }  // namespace

@@ -27,6 +27,10 @@ struct JudgeOptions {
   // Least adoption of a candidate (baselines are exempt).
   double require_adoption = 0.95;
   std::filesystem::path dump_dir;  // empty = no dumps
+  // Whom the others are compared with, a contestant of the call; null = no comparisons.
+  const Contestant* baseline = nullptr;
+  // The error rate of each comparison (paired_blocks.h): the run's, divided by how many it makes.
+  double line_error_rate = 0;
   // Limit of one call. Honest calls on published shapes take well under a second.
   double call_timeout_s = 20;
 };

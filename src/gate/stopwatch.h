@@ -77,6 +77,8 @@ class Stopwatch {
                                                        std::span<const TimedCall> calls,
                                                        const std::string& workspace,
                                                        double timeout_s);
+  // The granularity of the published clock; 0 where it is finer than anything that matters.
+  virtual double TickNs() const { return 0; }
   // Whether the three clocks of a workload agree; on disagreement the text names the fault (side
   // stream, work after return, tampered timer). Empty when they agree.
   virtual std::string ClockFault(const Clocks& clocks) const = 0;

@@ -2,6 +2,7 @@
 #include "model/verdict.h"
 
 #include "model/device_card.h"
+#include "model/interval_json.h"
 #include "model/names.h"
 #include "model/operator.h"
 #include "model/workload.h"
@@ -29,19 +30,6 @@ constexpr std::array<Names, kOwnerCount> kOwners = {"own",      "dsl",     "vend
 template <typename Enum, size_t N>
 std::string_view NameOf(Enum value, const std::array<Names, N>& names) {
   return names[static_cast<size_t>(value)];
-}
-
-Json IntervalToJson(const Interval& interval) {
-  return Json::MakeObject()
-      .Set("median", interval.median)
-      .Set("low", interval.low)
-      .Set("high", interval.high);
-}
-
-Result<Interval> IntervalFromJson(const Json& json) {
-  return Interval{.median = TRY(json.Double("median")),
-                  .low = TRY(json.Double("low")),
-                  .high = TRY(json.Double("high"))};
 }
 
 Result<std::optional<Interval>> OptionalInterval(const Json& json, std::string_view key) {
@@ -173,6 +161,7 @@ Json VerdictToJson(const Verdict& verdict, Samples samples) {
       .Set("level", verdict.level)
       .Set("max_error", verdict.max_error)
       .Set("kernels", Json::Array(verdict.kernels.begin(), verdict.kernels.end()));
+  if (verdict.against) json.Set("against", AgainstToJson(*verdict.against));
   if (samples == Samples::kInclude) {
     json.Set("samples_ns", Json::Array(verdict.samples_ns.begin(), verdict.samples_ns.end()));
   }
@@ -196,6 +185,9 @@ Result<Verdict> VerdictFromJson(const Json& json) {
   verdict.level = TRY(json.String("level"));
   verdict.max_error = TRY(json.Double("max_error"));
   TRY(ReadMeasurements(json, &verdict));
+  if (const Json* against = json.Find("against"); against != nullptr && against->is_object()) {
+    verdict.against = TRY_IN(AgainstFromJson(*against), "against");
+  }
   return verdict;
 }
 

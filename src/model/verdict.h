@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/stats.h"
+#include "model/against.h"
 #include "model/candidate.h"
 #include "model/shape.h"
 
@@ -91,6 +92,7 @@ struct Verdict {
   std::vector<std::string> kernels;  // what ran, "owner share name"
   std::string level;                 // what could be enforced on this machine, and what not
   double max_error = 0;              // largest element error over its tolerance; 1 = at the limit
+  std::optional<Against> against;    // with the baseline that it was judged against, if any
 
   bool passed() const { return outcome == Outcome::kPassed; }
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "gate/comparison.h"
 #include "gate/contestant.h"
 #include "gate/cpu_stopwatch.h"
 #include "gate/cuda_stopwatch.h"
@@ -18,15 +19,17 @@ namespace {
 struct Field {
   std::vector<std::unique_ptr<gate::Contestant>> owned;
   std::vector<gate::Contestant*> all;
+  std::optional<size_t> baseline;  // in all
 };
 
-Result<Field> Assemble(const Operator& op, const std::vector<Candidate>& candidates,
+Result<Field> Assemble(const Operator& op, const std::vector<Entry>& entries,
                        const device::DeviceInfo& device) {
   Field field;
-  for (const Candidate& candidate : candidates) {
+  for (const Entry& entry : entries) {
     std::unique_ptr<gate::Contestant> contestant =
-        TRY_IN(gate::Contestant::Make(candidate, op, device), candidate.name);
-    TRY_IN(contestant->Compile(), "compiling " + candidate.name);
+        TRY_IN(gate::Contestant::Make(entry.candidate, op, device), entry.candidate.name);
+    TRY_IN(contestant->Compile(), "compiling " + entry.candidate.name);
+    if (entry.baseline) field.baseline = field.all.size();
     field.all.push_back(contestant.get());
     field.owned.push_back(std::move(contestant));
   }
@@ -47,11 +50,12 @@ std::vector<Verdict> Unsupported(const Workload& workload, const Field& field,
 }
 
 Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
-                              const std::vector<Candidate>& candidates, const Machine& machine,
-                              const gate::JudgeOptions& options, const VerdictSink& sink,
-                              size_t* done, size_t total) {
+                              const std::vector<Entry>& entries, const Machine& machine,
+                              gate::JudgeOptions options, const VerdictSink& sink, size_t* done,
+                              size_t total) {
   const Operator& op = *workloads.front()->op;
-  const Field field = TRY(Assemble(op, candidates, machine.device->info()));
+  const Field field = TRY(Assemble(op, entries, machine.device->info()));
+  if (field.baseline) options.baseline = field.all[*field.baseline];
   gate::Reference reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
   const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
   for (const Workload* workload : workloads) {
@@ -61,6 +65,9 @@ Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
       verdicts = Unsupported(*workload, field, verdicts.error().message());
       // What failed may have left the reference worker in any state.
       reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
+    }
+    if (verdicts && field.baseline) {
+      gate::ExplainMissingComparisons(*field.baseline, &*verdicts);
     }
     ++*done;
     for (const Verdict& verdict : TRY_IN(std::move(verdicts), workload->Id())) {
@@ -121,11 +128,11 @@ Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<
     if (by_operator[name].empty()) {
       return Fail(ErrorKind::kInput, "no workload of operator " + name + " is selected");
     }
-    std::vector<Candidate> candidates;
+    std::vector<Entry> playing;
     for (const Entry& entry : entries) {
-      if (entry.operator_name == name) candidates.push_back(entry.candidate);
+      if (entry.operator_name == name) playing.push_back(entry);
     }
-    TRY(EvaluateOperator(by_operator[name], candidates, machine, options, sink, &done, total));
+    TRY(EvaluateOperator(by_operator[name], playing, machine, options, sink, &done, total));
   }
   return {};
 }

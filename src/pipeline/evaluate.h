@@ -45,6 +45,7 @@ using VerdictSink = std::function<Result<void>(const Verdict&, size_t done, size
 struct Entry {
   std::string operator_name;
   Candidate candidate;
+  bool baseline = false;  // the other candidates of its operator are compared with it
 };
 Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<Entry>& entries,
                       const Machine& machine, const gate::JudgeOptions& options,

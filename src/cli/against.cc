@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/against.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "pipeline/against_total.h"
+
+namespace roofmark::cli {
+namespace {
+
+// A total is about all workloads, so it has no shape and no phase.
+Json LineOf(const Against& against, const std::string& op, const std::string& candidate) {
+  Json json = AgainstToJson(against);
+  Json line = Json::MakeObject().Set("operator", op);
+  line.Set("shape", Json()).Set("phase", Json()).Set("candidate", candidate);
+  for (const char* key :
+       {"baseline", "comparison", "ratio", "blocks", "margin", "error_rate", "reason"}) {
+    line.Set(key, *json.Find(key));
+  }
+  return line;
+}
+
+std::string RatioText(const Against& against) {
+  std::string text = fmt::format("{:9}", StandingName(against.standing));
+  if (against.ratio) {
+    text += fmt::format(" {:.4f} [{:.4f}, {:.4f}] of its time, {} blocks, margin {:.1f} %",
+                        against.ratio->median, against.ratio->low, against.ratio->high,
+                        against.blocks, 100 * against.margin);
+  }
+  if (!against.reason.empty()) text += fmt::format("  ({})", ValidUtf8(against.reason));
+  return text;
+}
+
+}  // namespace
+
+void AgainstReport::Add(const Verdict& verdict, Format format) {
+  if (!verdict.against) return;
+  const auto workload = std::ranges::find_if(workloads_, [&](const Workload& one) {
+    return one.op->name == verdict.operator_name && one.shape.id == verdict.shape &&
+           one.shape.phase == verdict.phase;
+  });
+  auto side = std::ranges::find_if(sides_, [&](const Side& one) {
+    return one.candidate == verdict.candidate && one.hash == verdict.candidate_hash;
+  });
+  if (side == sides_.end()) {
+    side = sides_.insert(sides_.end(),
+                         {.candidate = verdict.candidate, .hash = verdict.candidate_hash});
+  }
+  side->lines.push_back({.weight = workload == workloads_.end() ? 0 : workload->weight.value,
+                         .operator_name = verdict.operator_name,
+                         .against = *verdict.against});
+  if (format == Format::kJson) {
+    Json line = LineOf(*verdict.against, verdict.operator_name, verdict.candidate);
+    line.Set("shape", verdict.shape).Set("phase", PhaseName(verdict.phase)).Set("total", false);
+    fmt::print("{}\n", line.Dump());
+  } else {
+    fmt::print("    against {}: {}\n", verdict.against->baseline, RatioText(*verdict.against));
+  }
+  std::fflush(stdout);
+}
+
+bool AgainstReport::FinishSide(const Side& side, Format format) const {
+  std::vector<pipeline::WeighedComparison> weighed;
+  bool not_slower = true;
+  const bool any_weight =
+      std::ranges::any_of(side.lines, [](const Line& line) { return line.weight > 0; });
+  for (const Line& line : side.lines) {
+    weighed.push_back({.weight = line.weight, .against = &line.against});
+    const bool counts = line.weight > 0 || !any_weight;
+    not_slower = not_slower && (!counts || line.against.NotSlower());
+  }
+  const Against total = pipeline::TotalAgainst(weighed, total_error_rate_);
+  const bool better = not_slower && total.standing == Standing::kFaster;
+  if (format == Format::kJson) {
+    Json line = LineOf(total, side.lines.front().operator_name, side.candidate);
+    line.Set("total", true)
+        .Set("workloads", static_cast<int64_t>(side.lines.size()))
+        .Set("not_slower_anywhere", not_slower);
+    fmt::print("{}\n", line.Dump());
+  } else {
+    fmt::print("total of {} workloads, {} against {}: {}; {}\n", side.lines.size(), side.candidate,
+               total.baseline, RatioText(total),
+               not_slower ? "on no weighted workload slower"
+                          : "not shown to be no slower on every weighted workload");
+  }
+  return better;
+}
+
+bool AgainstReport::Finish(Format format) const {
+  bool all = !sides_.empty();
+  for (const Side& side : sides_) all = FinishSide(side, format) && all;
+  return all;
+}
+
+}  // namespace roofmark::cli
