@@ -50,12 +50,15 @@ TEST_F(ReadCandidateTest, ReadsAFolderByItsManifest) {
   Write("k/include/tile.h", "");
   Write("k/candidate.toml",
         "name = \"fast\"\nsources = [\"more.cu\", \"main.cu\"]\nentry = \"main.cu::go\"\n"
-        "options = [\"-DTILE=4\"]\ninclude = [\"include\"]\nrole = \"baseline\"\n");
+        "options = [\"-DTILE=4\"]\ninclude = [\"include\"]\nrole = \"baseline\"\n"
+        "mode = \"graph\"\ndeterministic = false\n");
   const auto candidate = ReadCandidate(folder_.path() / "k");
   ASSERT_THAT(candidate, IsOk());
   EXPECT_EQ(candidate->name, "fast");
   EXPECT_EQ(candidate->lane, Lane::kCuda);
   EXPECT_EQ(candidate->role, Role::kBaseline);
+  EXPECT_EQ(candidate->mode, Mode::kGraph);
+  EXPECT_FALSE(candidate->deterministic);
   EXPECT_EQ(candidate->entry, "go");
   EXPECT_EQ(candidate->sources, (std::vector<fs::path>{"main.cu", "more.cu"}));
   EXPECT_EQ(candidate->content_hash.size(), 64U);

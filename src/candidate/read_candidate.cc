@@ -106,7 +106,8 @@ Result<std::string> HashOf(const Candidate& candidate) {
 }
 
 Result<void> CheckKeys(const Json& manifest) {
-  constexpr std::array kKnown = {"name", "lane", "sources", "entry", "role", "options", "include"};
+  constexpr std::array kKnown = {"name",    "lane",    "sources", "entry",        "role",
+                                 "options", "include", "mode",    "deterministic"};
   for (const auto& [key, value] : manifest.object()) {
     if (std::ranges::find(kKnown, key) == kKnown.end()) {
       return Fail(ErrorKind::kInput,
@@ -149,6 +150,12 @@ Result<Candidate> FromManifest(const fs::path& folder, const Json& manifest) {
                                                     : TRY(LaneOf(candidate.sources[0], text));
   candidate.role = manifest.Find("role") != nullptr ? TRY(ParseRole(TRY(manifest.String("role"))))
                                                     : RoleInSource(text);
+  if (manifest.Find("mode") != nullptr) {
+    candidate.mode = TRY(ParseMode(TRY(manifest.String("mode"))));
+  }
+  if (manifest.Find("deterministic") != nullptr) {
+    candidate.deterministic = TRY(manifest.Bool("deterministic"));
+  }
   candidate.content_hash = TRY(HashOf(candidate));
   return candidate;
 }

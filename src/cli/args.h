@@ -102,6 +102,7 @@ struct ScoreArgs {
   std::string device;
   fs::path store = "roofmark.db";
   std::string kind = "roofmark";  // or "published"
+  std::string mode = "eager";     // of the verdicts that count; the modes are never mixed
   bool production = false;        // of the released production latencies instead of verdicts
   std::string export_as;          // "flashinfer-bench" or "kernelbench"; empty = no export
   std::string baseline;           // that speed-ups of an export are against
@@ -113,6 +114,7 @@ struct ReportArgs {
   Selection selection;
   std::string device;
   fs::path store = "roofmark.db";
+  std::string mode = "eager";
   fs::path aggregate;  // mined totals to show; empty = none
   fs::path out = "report";
   std::string card;

@@ -204,6 +204,8 @@ void AddScore(CLI::App* app, Chosen* chosen) {
   verb->add_option("--store", args->store, "SQLite store");
   verb->add_option("--kind", args->kind, "which score")
       ->check(CLI::IsMember({"roofmark", "published"}));
+  verb->add_option("--mode", args->mode, "of verdicts by calls, or by replays of CUDA graphs")
+      ->check(CLI::IsMember({"eager", "graph"}));
   verb->add_flag("--production", args->production,
                  "score the production latencies that the release states for --device");
   verb->add_option("--export", args->export_as,
@@ -226,6 +228,8 @@ void AddReport(CLI::App* app, Chosen* chosen) {
   verb->add_option("--store", args->store, "SQLite store");
   verb->add_option("--aggregate", args->aggregate, "aggregate written by `mine`, for its totals");
   verb->add_option("--card", args->card, "device card whose roof is drawn");
+  verb->add_option("--mode", args->mode, "of verdicts by calls, or by replays of CUDA graphs")
+      ->check(CLI::IsMember({"eager", "graph"}));
   verb->add_option("-o,--out", args->out, "folder to write");
 }
 

@@ -12,8 +12,8 @@
 
 namespace roofmark::cli {
 Result<int> ExportScores(const ScoreArgs& args, const store::Store& store) {
-  const std::vector<store::StoredVerdict> verdicts =
-      TRY(store.ReadVerdicts({.device = args.device}, store::History::kLatest));
+  const std::vector<store::StoredVerdict> verdicts = TRY(store.ReadVerdicts(
+      {.device = args.device, .mode = TRY(ParseMode(args.mode))}, store::History::kLatest));
   std::set<std::string> devices;
   for (const store::StoredVerdict& stored : verdicts) devices.insert(stored.verdict.device);
   TRY(OnlyDevice(args.store, args.device, devices));

@@ -132,7 +132,7 @@ Result<int> Report(const ReportArgs& args) {
   report::Run run{.title = "Is it ready for production?",
                   .suite = args.selection.suite.empty() ? "published weights"
                                                         : args.selection.suite.filename().string()};
-  std::vector<Verdict> all = TRY(store.LatestVerdicts({}));
+  std::vector<Verdict> all = TRY(store.LatestVerdicts({.mode = TRY(ParseMode(args.mode))}));
   std::set<std::string> devices;
   for (const Verdict& verdict : all) devices.insert(verdict.device);
   const std::string device =

@@ -21,7 +21,8 @@ namespace {
 
 // The verdicts of one device: the named one, or the only one there is.
 Result<std::vector<Verdict>> VerdictsOf(const store::Store& store, const ScoreArgs& args) {
-  std::vector<Verdict> verdicts = TRY(store.LatestVerdicts({.device = args.device}));
+  std::vector<Verdict> verdicts =
+      TRY(store.LatestVerdicts({.device = args.device, .mode = TRY(ParseMode(args.mode))}));
   std::set<std::string> devices;
   for (const Verdict& verdict : verdicts) devices.insert(verdict.device);
   TRY(OnlyDevice(args.store, args.device, devices));

@@ -187,7 +187,8 @@ bool Contestant::StartVerdict(const Workload& workload) {
                     .candidate_hash = candidate_.content_hash,
                     .lane = candidate_.lane,
                     .role = candidate_.role,
-                    .device = device_.name};
+                    .device = device_.name,
+                    .mode = candidate_.mode};
   gate_ = Gate::kCompile;
   if (compile_outcome_ != Outcome::kNotRun) {
     Refuse(Gate::kCompile, compile_outcome_, compile_reason_);

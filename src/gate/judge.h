@@ -39,6 +39,7 @@ struct JudgeOptions {
 struct Sol {
   double ns = 0;
   std::string against;  // "datasheet" or "measured"
+  double floor_ns = 0;  // the device's launch floor; 0 where none is known
 };
 
 struct Bench {

@@ -122,6 +122,10 @@ void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
     verdict.attainment = AttainmentOf(*verdict.time_ns, sol.ns);
     verdict.attainment_against = sol.against;
   }
+  if (sol.floor_ns > 0) {
+    const double bound = kLaunchBound * sol.floor_ns;
+    verdict.launch_bound = verdict.time_ns->median <= bound || (sol.ns > 0 && sol.ns <= bound);
+  }
   auto [outcome, reason] = FaultOf(timing, sol, stopwatch, options, verdict);
   contestant->Refuse(Gate::kPerformance, outcome, std::move(reason));
   if (!timing.level.empty()) verdict.level += "; " + timing.level;

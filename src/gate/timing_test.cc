@@ -59,6 +59,14 @@ TEST_F(ConcludeTest, PassesAStableTimeAndComputesAttainment) {
   EXPECT_EQ(verdict.attainment_against, "datasheet");
 }
 
+TEST_F(ConcludeTest, MarksWhatIsNearTheLaunchFloor) {
+  EXPECT_FALSE(Conclusion(Steady()).launch_bound) << "no floor is known";
+  EXPECT_EQ(Conclusion(Steady(), {.floor_ns = 700}).launch_bound, false);
+  EXPECT_EQ(Conclusion(Steady(), {.floor_ns = 800}).launch_bound, true);
+  EXPECT_EQ(Conclusion(Steady(), {.ns = 500, .against = "measured", .floor_ns = 400}).launch_bound,
+            true);
+}
+
 TEST_F(ConcludeTest, CallsAnUnstableTimeUnstableAndKeepsItsSamples) {
   Timing timing;
   std::vector<double> spread;

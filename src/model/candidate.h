@@ -24,6 +24,12 @@ Result<DeviceKind> ParseDeviceKind(std::string_view name);
 // exempt from the fallback rule.
 enum class Role { kCandidate, kBaseline };
 
+// How `run` is brought about when it is timed: by calling it, or by replaying a CUDA graph that was
+// captured around a call. The two are different things for a server, and are never mixed.
+enum class Mode { kEager, kGraph };
+std::string_view ModeName(Mode mode);  // "eager" "graph"
+Result<Mode> ParseMode(std::string_view name);
+
 struct Candidate {
   std::string name;
   Lane lane = Lane::kCpp;
@@ -36,6 +42,9 @@ struct Candidate {
   // What the sources call the operator, where that is not its name: they were written against a
   // bundle with an alias (pipeline/pack.h). Empty = the operator's name.
   std::string operator_alias;
+  Mode mode = Mode::kEager;
+  // False where the candidate says itself that equal inputs may give outputs of other bits.
+  bool deterministic = true;
   std::string content_hash;  // SHA-256 over names and bytes of the sources
 };
 

@@ -49,6 +49,9 @@ TEST(Verdict, SurvivesJson) {
   verdict.time_ns = Interval{.median = 2, .low = 1, .high = 3};
   verdict.samples_ns = {1, 2, 3};
   verdict.shares = Shares{1};
+  verdict.mode = Mode::kGraph;
+  verdict.launch_bound = true;
+  verdict.fitness = {{.name = "cuda_graph", .answer = FitnessItem::Answer::kYes, .why = "because"}};
   const auto back = VerdictFromJson(VerdictToJson(verdict, Samples::kInclude));
   ASSERT_THAT(back, IsOk());
   EXPECT_EQ(VerdictToJson(*back, Samples::kInclude), VerdictToJson(verdict, Samples::kInclude));

@@ -16,6 +16,8 @@ constexpr std::array<Names, kEngineCount> kEngines = {"tensor_bf16", "tensor_f16
 constexpr std::array<Names, 3> kWeightLabels = {"published", "mined", "assumed"};
 constexpr std::array<Names, 4> kLanes = {"cpp", "cuda", "triton", "torch"};
 constexpr std::array<Names, 2> kDeviceKinds = {"cpu", "cuda"};
+constexpr std::array<Names, 2> kModes = {"eager", "graph"};
+constexpr std::array<Names, 3> kAnswers = {"yes", "no", "not_applicable"};
 constexpr std::array<Names, 2> kRoles = {"candidate", "baseline"};
 constexpr std::array<Names, 3> kGates = {"compile", "correctness", "performance"};
 constexpr std::array<Names, 23> kOutcomes = {
@@ -83,6 +85,21 @@ Result<void> ReadMeasurements(const Json& json, Verdict* verdict) {
   return {};
 }
 
+// Verdicts of older stores have none of these.
+Result<void> ReadCircumstances(const Json& json, Verdict* verdict) {
+  if (json.Find("mode") != nullptr) verdict->mode = TRY(ParseMode(TRY(json.String("mode"))));
+  const Json* const bound = json.Find("launch_bound");
+  if (bound != nullptr && !bound->is_null()) verdict->launch_bound = TRY(json.Bool("launch_bound"));
+  if (json.Find("fitness") == nullptr) return {};
+  for (const Json& item : TRY(json.ArrayAt("fitness"))->array()) {
+    verdict->fitness.push_back({.name = TRY(item.String("item")),
+                                .answer = TRY(ParseName<FitnessItem::Answer>(
+                                    TRY(item.String("answer")), kAnswers, "answer")),
+                                .why = TRY(item.String("why"))});
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view EngineName(Engine engine) {
@@ -105,6 +122,21 @@ std::string_view DeviceKindName(DeviceKind kind) {
 }
 Result<DeviceKind> ParseDeviceKind(std::string_view name) {
   return ParseName<DeviceKind>(name, kDeviceKinds, "device kind");
+}
+std::string_view ModeName(Mode mode) {
+  return NameOf(mode, kModes);
+}
+Result<Mode> ParseMode(std::string_view name) {
+  return ParseName<Mode>(name, kModes, "mode");
+}
+std::string_view AnswerName(FitnessItem::Answer answer) {
+  return NameOf(answer, kAnswers);
+}
+Json FitnessToJson(const FitnessItem& item) {
+  return Json::MakeObject()
+      .Set("item", item.name)
+      .Set("answer", AnswerName(item.answer))
+      .Set("why", item.why);
 }
 std::string_view GateName(Gate gate) {
   return NameOf(gate, kGates);
@@ -161,6 +193,13 @@ Json VerdictToJson(const Verdict& verdict, Samples samples) {
       .Set("level", verdict.level)
       .Set("max_error", verdict.max_error)
       .Set("kernels", Json::Array(verdict.kernels.begin(), verdict.kernels.end()));
+  json.Set("mode", ModeName(verdict.mode))
+      .Set("launch_bound", verdict.launch_bound ? Json(*verdict.launch_bound) : Json());
+  if (!verdict.fitness.empty()) {
+    Json items = Json::MakeArray();
+    for (const FitnessItem& item : verdict.fitness) items.Push(FitnessToJson(item));
+    json.Set("fitness", std::move(items));
+  }
   if (verdict.against) json.Set("against", AgainstToJson(*verdict.against));
   if (samples == Samples::kInclude) {
     json.Set("samples_ns", Json::Array(verdict.samples_ns.begin(), verdict.samples_ns.end()));
@@ -185,6 +224,7 @@ Result<Verdict> VerdictFromJson(const Json& json) {
   verdict.level = TRY(json.String("level"));
   verdict.max_error = TRY(json.Double("max_error"));
   TRY(ReadMeasurements(json, &verdict));
+  TRY(ReadCircumstances(json, &verdict));
   if (const Json* against = json.Find("against"); against != nullptr && against->is_object()) {
     verdict.against = TRY_IN(AgainstFromJson(*against), "against");
   }

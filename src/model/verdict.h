@@ -71,6 +71,21 @@ struct Clocks {
   Interval host;    // ns; the judge's own clock
 };
 
+// A workload is launch-bound where its speed of light or its time is under this many launch floors.
+// Source: BackendBench calls a kernel overhead-bound under 1.3 times an empty launch.
+inline constexpr double kLaunchBound = 1.3;
+
+// One thing that a server needs of a kernel, and whether this one has it.
+struct FitnessItem {
+  enum class Answer { kYes, kNo, kNotApplicable };
+  std::string name;  // "cuda_graph", "host_synchronisation", "allocation", "workspace", ...
+  Answer answer = Answer::kNo;
+  std::string why;
+};
+std::string_view AnswerName(FitnessItem::Answer answer);  // "yes" "no" "not_applicable"
+// {"item", "answer", "why"}.
+Json FitnessToJson(const FitnessItem& item);
+
 struct Verdict {
   std::string operator_name;
   std::string shape;
@@ -92,6 +107,11 @@ struct Verdict {
   std::vector<std::string> kernels;  // what ran, "owner share name"
   std::string level;                 // what could be enforced on this machine, and what not
   double max_error = 0;              // largest element error over its tolerance; 1 = at the limit
+  Mode mode = Mode::kEager;          // how the timed calls were made
+  // Whether the speed of light or the time is so near the device's launch floor that the kernel has
+  // little to do with it (kLaunchBound); unknown where the device's card has no floor.
+  std::optional<bool> launch_bound;
+  std::vector<FitnessItem> fitness;  // for serving, where that was asked for
   std::optional<Against> against;    // with the baseline that it was judged against, if any
 
   bool passed() const { return outcome == Outcome::kPassed; }

@@ -104,7 +104,12 @@ gate::Sol SolOf(const Workload& workload, const Machine& machine) {
       workload, *machine.card,
       datasheet ? roofline::CeilingKind::kDatasheet : roofline::CeilingKind::kMeasured,
       roofline::LaunchFloor::kWithout);
-  return {.ns = sol.sol_ns, .against = datasheet ? "datasheet" : "measured"};
+  const double floor_s = machine.card->measured.launch_floor_s > 0
+                             ? machine.card->measured.launch_floor_s
+                             : machine.card->datasheet.launch_floor_s;
+  return {.ns = sol.sol_ns,
+          .against = datasheet ? "datasheet" : "measured",
+          .floor_ns = 1e9 * floor_s};
 }
 
 Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<Entry>& entries,

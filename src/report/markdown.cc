@@ -119,7 +119,8 @@ std::string VerdictTable(const Run& run) {
     const Verdict& v = run.verdicts[i];
     table.Add({std::string(OutcomeName(v.outcome)), std::string(GateName(v.gate)), v.operator_name,
                v.shape, std::string(PhaseName(v.phase)), NameOf(v.candidate, v.role),
-               OrDash(v.time_ns, [](const Interval& t) { return HumanTime(t.median); }),
+               OrDash(v.time_ns, [](const Interval& t) { return HumanTime(t.median); }) +
+                   (v.launch_bound.value_or(false) ? ", launch-bound" : ""),
                OrDash(v.attainment, [](const Interval& a) { return Percent(a); }),
                OrDash(v.shares, [](const Shares& s) { return Percent(Adoption(s)); }), v.reason});
   }

@@ -224,6 +224,13 @@ function moreRow(verdict) {
     `${clock} ${timeRange(clocks[clock])}`).join(", "));
   say("attainment", verdict.attainment &&
     `${percentRange(verdict.attainment)} of the ${verdict.attainment_against} roof`);
+  say("launch", verdict.launch_bound && "within 1.3 launch floors: the launch is the time");
+  const against = verdict.against;
+  say("against", against && (against.ratio
+    ? `${against.comparison}, against ${against.baseline}: ${digits(against.ratio.median)} ` +
+      `[${digits(against.ratio.low)}, ${digits(against.ratio.high)}] of its time`
+    : `${against.baseline}: ${against.reason}`));
+  say("mode", verdict.mode === "graph" && "replays of a CUDA graph");
   say("device time", verdict.shares && Object.entries(verdict.shares).map(([owner, share]) =>
     `${owner} ${percent(share)}`).join(", "));
   say("kernels", verdict.kernels.join("\n"));
@@ -245,7 +252,8 @@ function verdictRow(verdict) {
       element("span", {class: passed ? "pill ok" : "pill bad"}, words(verdict.outcome))),
     cell(verdict.gate), cell(verdict.operator), cell(verdict.shape), cell(verdict.phase),
     cell(verdict.candidate, "name"), cell(verdict.lane),
-    numberCell(verdict.time_ns ? time(verdict.time_ns.median) : "–"),
+    numberCell(verdict.time_ns
+      ? time(verdict.time_ns.median) + (verdict.launch_bound ? " (launch-bound)" : "") : "–"),
     numberCell(verdict.attainment ? percentRange(verdict.attainment) : "–"),
     numberCell(verdict.adoption === null ? "–" : percent(verdict.adoption, 0)),
     element("td", {class: "reason"}, element("div", {}, verdict.reason)));

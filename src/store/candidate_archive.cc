@@ -68,6 +68,8 @@ Json ManifestOf(const Candidate& candidate) {
       .Set("lane", LaneName(candidate.lane))
       .Set("baseline", candidate.role == Role::kBaseline)
       .Set("entry", candidate.entry)
+      .Set("mode", ModeName(candidate.mode))
+      .Set("deterministic", candidate.deterministic)
       .Set("sources", TextList(Texts(candidate.sources)))
       .Set("options", TextList(candidate.options))
       .Set("include_paths", TextList(Texts(candidate.include_paths)));
@@ -78,6 +80,13 @@ Result<Candidate> CandidateOf(const Json& manifest) {
   candidate.lane = TRY(ParseLane(TRY(manifest.String("lane"))));
   candidate.role = TRY(manifest.Bool("baseline")) ? Role::kBaseline : Role::kCandidate;
   candidate.entry = TRY(manifest.String("entry"));
+  // Archives of older versions say neither.
+  if (manifest.Find("mode") != nullptr) {
+    candidate.mode = TRY(ParseMode(TRY(manifest.String("mode"))));
+  }
+  if (manifest.Find("deterministic") != nullptr) {
+    candidate.deterministic = TRY(manifest.Bool("deterministic"));
+  }
   if (manifest.Find("operator_alias") != nullptr) {
     candidate.operator_alias = TRY(manifest.String("operator_alias"));
   }

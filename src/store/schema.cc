@@ -58,7 +58,7 @@ Result<void> Check(const Database& db) {
     return Fail(ErrorKind::kInput, "this is a database of another program");
   }
   const int64_t version = TRY(Pragma(db, "user_version"));
-  if (version != kSchemaVersion) {
+  if (version < kOldestSchema || version > kSchemaVersion) {
     return Fail(ErrorKind::kInput,
                 fmt::format("it has schema version {} and this Roofmark knows {}; use the Roofmark "
                             "that made it",
@@ -77,6 +77,7 @@ Result<void> CreateOrCheck(const Database& db) {
                                kApplicationId, kSchemaVersion)));
   } else {
     TRY(Check(db));
+    TRY(db.Execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion)));
   }
   return transaction.Commit();
 }

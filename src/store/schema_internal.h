@@ -11,7 +11,11 @@
 
 namespace roofmark::store {
 
-inline constexpr int64_t kSchemaVersion = 1;
+// Version 2: verdicts have a mode, by which queries tell them apart; those of version 1 have none
+// and are eager. The tables are the same, so a store of version 1 is read as it is and becomes one
+// of version 2 when it is opened for writing: a Roofmark that would mix the modes then refuses it.
+inline constexpr int64_t kSchemaVersion = 2;
+inline constexpr int64_t kOldestSchema = 1;
 // PRAGMA application_id: "Rfmk".
 inline constexpr int64_t kApplicationId = 0x52666d6b;
 

@@ -16,7 +16,7 @@ namespace {
 // The columns by which the latest verdicts are chosen.
 struct Key {
   int64_t id = 0;
-  std::string contestant;  // candidate, lane, role, operator, device
+  std::string contestant;  // candidate, lane, role, operator, device, mode
   std::string shape;
   std::string hash;
 };
@@ -24,6 +24,8 @@ struct Key {
 std::string_view RoleText(Role role) {
   return role == Role::kBaseline ? "baseline" : "candidate";
 }
+
+constexpr std::string_view kMode = "coalesce(json_extract(json, '$.mode'), 'eager')";
 
 // The condition for SQL and the values to bind, in order.
 struct Where {
@@ -43,6 +45,7 @@ Where WhereOf(const VerdictFilter& filter) {
   add("candidate", filter.candidate);
   add("device", filter.device);
   if (filter.lane) add("lane", LaneName(*filter.lane));
+  if (filter.mode) add(kMode, ModeName(*filter.mode));
   if (filter.run) where.sql += fmt::format(" AND run = {}", *filter.run);
   return where;
 }
@@ -161,16 +164,17 @@ Result<std::vector<StoredVerdict>> Store::ReadVerdicts(const VerdictFilter& filt
                                                        History history) const {
   const Where where = WhereOf(filter);
   Statement select = TRY(db_.Prepare(
-      "SELECT id, candidate, lane, role, operator, device, shape, candidate_hash FROM verdicts" +
-      where.sql + " ORDER BY id"));
+      fmt::format("SELECT id, candidate, lane, role, operator, device, {}, shape, candidate_hash "
+                  "FROM verdicts{} ORDER BY id",
+                  kMode, where.sql)));
   for (size_t i = 0; i < where.texts.size(); ++i) {
     select.Bind(static_cast<int>(i) + 1, where.texts[i]);
   }
   std::vector<Key> keys;
   std::vector<int64_t> ids;
   while (TRY(select.Step())) {
-    Key key{.id = select.Int(0), .shape = select.Text(6), .hash = select.Text(7)};
-    for (int column = 1; column <= 5; ++column) key.contestant += select.Text(column) + '\n';
+    Key key{.id = select.Int(0), .shape = select.Text(7), .hash = select.Text(8)};
+    for (int column = 1; column <= 6; ++column) key.contestant += select.Text(column) + '\n';
     ids.push_back(key.id);
     keys.push_back(std::move(key));
   }

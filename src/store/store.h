@@ -38,10 +38,12 @@ struct VerdictFilter {
   std::string device;
   std::optional<Lane> lane;
   std::optional<int64_t> run;
+  std::optional<Mode> mode;
 };
 
 enum class History {
-  // For each candidate (name, lane and role), operator and device, what its latest version was
+  // For each candidate (name, lane, role and mode), operator and device, what its latest version
+  // was
   // judged: the verdicts of the source hash that was judged last, the latest for each shape.
   // Verdicts of an older version never mix with those of a newer one.
   kLatest,

@@ -142,8 +142,41 @@ TEST_F(StoreFile, RefusesADatabaseOfAnotherProgram) {
 
 TEST_F(StoreFile, RefusesANewerSchema) {
   ASSERT_THAT(Open(), IsOk());
-  ASSERT_THAT(Raw()->Execute("PRAGMA user_version = 2"), IsOk());
-  EXPECT_THAT(Open(), HasError(ErrorKind::kInput, "schema version 2 and this Roofmark knows 1"));
+  ASSERT_THAT(Raw()->Execute("PRAGMA user_version = 3"), IsOk());
+  EXPECT_THAT(Open(), HasError(ErrorKind::kInput, "schema version 3 and this Roofmark knows 2"));
+}
+
+TEST_F(StoreFile, OpensAStoreOfVersionOneWhoseVerdictsHaveNoMode) {
+  {
+    auto store = Open();
+    const int64_t run = *store->AddRun({});
+    ASSERT_THAT(store->AddVerdicts(run, {{Make("x", "h", "0", 1)}}), IsOk());
+  }
+  ASSERT_THAT(Raw()->Execute("UPDATE verdicts SET json = json_remove(json, '$.mode'); "
+                             "PRAGMA user_version = 1"),
+              IsOk());
+  const auto reader = Store::Open(Path(), OpenMode::kReadOnly);
+  ASSERT_THAT(reader, IsOk());
+  EXPECT_EQ(reader->LatestVerdicts({.mode = Mode::kEager})->size(), 1U);
+  EXPECT_EQ(reader->LatestVerdicts({.mode = Mode::kGraph})->size(), 0U);
+  const auto writer = Open();
+  ASSERT_THAT(writer, IsOk());
+  EXPECT_EQ(writer->LatestVerdicts({.mode = Mode::kEager})->size(), 1U);
+  auto version = Raw()->Prepare("PRAGMA user_version");
+  ASSERT_THAT(version->Step(), IsOk());
+  EXPECT_EQ(version->Int(0), 2);
+}
+
+TEST_F(StoreFile, KeepsTheLatestOfEachModeApart) {
+  auto store = Open();
+  const int64_t run = *store->AddRun({});
+  Verdict graph = Make("x", "h", "0", 2);
+  graph.mode = Mode::kGraph;
+  ASSERT_THAT(store->AddVerdicts(run, {{Make("x", "h", "0", 1), graph}}), IsOk());
+  EXPECT_EQ(store->LatestVerdicts({})->size(), 2U);
+  const auto eager = store->LatestVerdicts({.mode = Mode::kEager});
+  ASSERT_EQ(eager->size(), 1U);
+  EXPECT_EQ(eager->front().time_ns->median, 1);
 }
 
 TEST_F(StoreFile, RefusesACorruptStore) {
