@@ -94,6 +94,7 @@ struct JudgeArgs {
   fs::path store = "roofmark.db";
   double require_adoption = 0.95;
   double timeout_s = 20;
+  bool timings = false;  // say where the time went
   Format format = Format::kText;
 };
 

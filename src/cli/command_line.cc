@@ -189,6 +189,7 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
   verb->add_option("--store", args->store, "SQLite store");
   verb->add_option("--timeout", args->timeout_s, "seconds that one call may take")
       ->check(CLI::PositiveNumber);
+  verb->add_flag("--timings", args->timings, "say at the end where the time went");
   verb->add_option("--require-adoption", args->require_adoption, "least adoption of a candidate")
       ->check(CLI::Range(0.0, 1.0));
   AddJson(verb, &args->format);

@@ -10,9 +10,11 @@
 #include "cli/args.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
+#include "gate/ledger.h"
 #include "gate/paired_blocks.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/record.h"
+#include "pipeline/timings.h"
 #include "suite/expression.h"
 
 namespace roofmark::cli {
@@ -130,9 +132,19 @@ void Print(const Verdict& verdict, Format format) {
   std::fflush(stdout);
 }
 
+void PrintTimings(size_t verdicts, Format format) {
+  const gate::Ledger::Totals totals = gate::Ledger::Instance().Read();
+  if (format == Format::kJson) {
+    fmt::print("{}\n", pipeline::TimingsToJson(totals, verdicts).Dump());
+  } else {
+    fmt::print("{}", pipeline::TimingsTable(totals, verdicts));
+  }
+}
+
 }  // namespace
 
 Result<int> Judge(const JudgeArgs& args) {
+  gate::Ledger::Instance().Open();
   if (!args.alias.empty() && args.selection.operators.size() != 1) {
     return Fail(ErrorKind::kUsage,
                 "--alias needs --operator: say which operator it stands for; the bundle's "
@@ -181,6 +193,7 @@ Result<int> Judge(const JudgeArgs& args) {
     fmt::print("{} verdicts, {} not passed; kept in {}\n", recorder.count(), refused,
                args.store.string());
   }
+  if (args.timings) PrintTimings(recorder.count(), args.format);
   return refused == 0 && better ? 0 : 1;
 }
 

@@ -10,6 +10,7 @@
 #include "candidate/build.h"
 #include "candidate/vendor.h"
 #include "gate/cuda_provenance.h"
+#include "gate/ledger.h"
 #include "meter/cubin.h"
 
 namespace roofmark::gate {
@@ -113,6 +114,7 @@ Result<void> Contestant::CopySources() {
 }
 
 Result<void> Contestant::Compile() {
+  const Stretch stretch(Part::kCompile, candidate_.name);
   provenance_.lane = candidate_.lane;
   const bool needs_gpu = candidate_.lane == Lane::kCuda || candidate_.lane == Lane::kTriton;
   const bool needs_cpu = candidate_.lane == Lane::kCpp;
@@ -230,7 +232,10 @@ Result<bool> Contestant::StartWorker() {
       .folder = stage_.path() / "run",
       .scratch = stage_.path() / "scratch",
       .environment = ThreadLimits(device_)};
-  worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
+  {
+    const Stretch stretch(Part::kWorkerStart);
+    worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
+  }
   return Ask(Json::MakeObject()
                  .Set("do", "load")
                  .Set("path", provenance_.path)
@@ -242,6 +247,7 @@ Result<bool> Contestant::StartWorker() {
 
 Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& device,
                                     const std::vector<const device::Arena*>& inputs) {
+  const Stretch stretch(Part::kArenas);
   outputs_.clear();
   for (size_t slot = 0; slot < inputs.size(); ++slot) {
     outputs_.push_back(TRY(device.MakeArena(device::LayOut(workload.outputs))));
@@ -264,6 +270,7 @@ Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& de
 Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
                                const std::vector<const device::Arena*>& inputs,
                                double call_timeout_s) {
+  const Stretch stretch(Part::kCompile, candidate_.name);
   call_timeout_s_ = call_timeout_s;
   gate_ = Gate::kCompile;
   if (worker_ == nullptr && !TRY(StartWorker())) return false;
@@ -294,6 +301,7 @@ Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
 }
 
 Result<void> Contestant::End() {
+  const Stretch stretch(Part::kArenas, candidate_.name);
   if (worker_ != nullptr) {
     for (const std::string& name : mapped_) {
       const worker::Answer<Json> answer =
@@ -311,6 +319,7 @@ Result<void> Contestant::End() {
 }
 
 Result<bool> Contestant::Call(size_t slot) {
+  const Stretch stretch(Part::kCalls, candidate_.name);
   gate_ = Gate::kCorrectness;
   return Ask(Json::MakeObject()
                  .Set("do", "call")
@@ -334,6 +343,7 @@ std::vector<TimedCall> Contestant::CallsOn(const std::vector<size_t>& slots,
 
 Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                               const std::vector<device::Arena*>& inputs, BatchTimes* times) {
+  const Stretch stretch(Part::kTiming, candidate_.name);
   gate_ = Gate::kPerformance;
   if (!prepared_) {
     worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
@@ -350,6 +360,7 @@ Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& s
 
 Result<bool> Contestant::Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                                    const std::vector<device::Arena*>& inputs, BatchTimes* times) {
+  const Stretch stretch(Part::kAttribution, candidate_.name);
   gate_ = Gate::kPerformance;
   worker::Answer<BatchTimes> answer =
       TRY(stopwatch.Attribute(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",

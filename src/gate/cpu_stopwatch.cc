@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "device/cpu_arena.h"
+#include "gate/ledger.h"
 #include "worker/bell_page.h"
 #include "worker/cpu_sampler.h"
 
@@ -151,8 +152,11 @@ std::string CpuStopwatch::ChangedSince() const {
 Result<worker::Answer<void>> CpuStopwatch::TimeCall(uint64_t number, const TimedCall& call,
                                                     worker::Worker& worker, worker::Bell& bell,
                                                     double timeout_s, BatchTimes* times) {
-  device::FlushFromCache(*call.in);
-  device::FlushFromCache(*call.out);
+  {
+    const Stretch stretch(Part::kFlush);
+    device::FlushFromCache(*call.in);
+    device::FlushFromCache(*call.out);
+  }
   const worker::Answer<double> empty_ns = TRY(RingEmpty(worker, bell));
   if (!empty_ns) return worker::Answer<void>(std::unexpected(empty_ns.error()));
   const std::optional<int64_t> task_begin = TaskTime(worker.pid());

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "gate/dump.h"
 #include "gate/grouped.h"
+#include "gate/ledger.h"
 
 namespace roofmark::gate {
 namespace {
@@ -73,6 +74,7 @@ Result<device::Comparison> CompareOutput(device::Device& device, device::Arena& 
 }
 
 Result<void> PrepareSlot(Session& session, Contestant& contestant, size_t slot) {
+  const Stretch stretch(Part::kCompare, contestant.candidate().name);
   device::Arena& out = contestant.output(slot);
   TRY(out.Poison());
   for (const device::TensorPlace& place : out.layout().places) {
@@ -89,6 +91,7 @@ Result<void> PrepareSlot(Session& session, Contestant& contestant, size_t slot) 
 
 Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,
                          SeenOutputs* seen) {
+  const Stretch stretch(Part::kCompare, contestant.candidate().name);
   if (!TRY(contestant.output(slot).GuardsIntact())) {
     contestant.Refuse(gate, Outcome::kOutOfBounds,
                       "bytes before or after the outputs were overwritten");
@@ -114,6 +117,7 @@ Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, 
 
 Result<bool> CheckValues(Session& session, Contestant& contestant, size_t slot, Gate gate,
                          const CheckOptions& options) {
+  const Stretch stretch(Part::kCompare, contestant.candidate().name);
   const Operator& op = *session.workload().op;
   for (size_t place = 0; place < session.workload().outputs.size(); ++place) {
     const Tensor& tensor = session.workload().outputs[place];

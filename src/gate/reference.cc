@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "gate/ledger.h"
+
 namespace roofmark::gate {
 namespace {
 
@@ -36,6 +38,7 @@ Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess a
 }
 
 Result<Reference> Reference::Start(const Operator& op, DeviceKind device) {
+  const Stretch stretch(Part::kWorkerStart);
   TempDir scratch = TRY(TempDir::Make("roofmark-reference"));
   worker::WorkerSpec spec{.kind = worker::WorkerKind::kReference,
                           .device = device,

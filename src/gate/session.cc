@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "gate/ledger.h"
 
 namespace roofmark::gate {
 namespace {
@@ -37,6 +38,7 @@ size_t SlotCount(const Workload& workload, const device::DeviceInfo& device, siz
 
 Result<std::unique_ptr<Session>> Session::Open(const Workload& workload, device::Device& device,
                                                Reference& reference, size_t contestants) {
+  const Stretch stretch(Part::kArenas);
   std::unique_ptr<Session> session(new Session(workload, device, reference));
   const size_t slots = SlotCount(workload, device.info(), contestants);
   if (slots == 0) {
@@ -61,6 +63,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Workload& workload, device:
 }
 
 Result<void> Session::Close() {
+  const Stretch stretch(Part::kArenas);
   for (size_t slot = 0; slot < inputs_.size(); ++slot) TRY(reference_.Unmap(InputName(slot)));
   return reference_.Unmap("want");
 }
@@ -78,7 +81,11 @@ std::vector<const device::Arena*> Session::inputs() const {
 }
 
 Result<void> Session::Refill(size_t slot, const std::string& regime) {
-  TRY(reference_.Inputs(InputName(slot), workload_, RandomSeed(), regime));
+  {
+    const Stretch stretch(Part::kInputs);
+    TRY(reference_.Inputs(InputName(slot), workload_, RandomSeed(), regime));
+  }
+  const Stretch stretch(Part::kCompare);
   fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());
   return {};
 }
@@ -89,6 +96,7 @@ Result<bool> Session::Intact(size_t slot) {
 }
 
 Result<void> Session::Expect(size_t slot) {
+  const Stretch stretch(Part::kExpected);
   TRY(want_->Poison());
   TRY(reference_.Expected(InputName(slot), "want", workload_));
   if (!TRY(want_->GuardsIntact())) {

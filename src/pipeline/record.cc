@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/record.h"
 
+#include "gate/ledger.h"
 #include "roofline/device_file.h"
 
 namespace roofmark::pipeline {
@@ -8,6 +9,7 @@ namespace roofmark::pipeline {
 Result<Recorder> Recorder::Open(const std::filesystem::path& path, const Machine& machine,
                                 const std::vector<Entry>& entries, const std::string& command,
                                 const std::string& suite_name) {
+  const gate::Stretch stretch(gate::Part::kStore);
   store::Store store = TRY(store::Store::Open(path, OpenMode::kReadWrite));
   for (const Entry& entry : entries) TRY(store.ArchiveCandidate(entry.candidate));
   const device::DeviceInfo& info = machine.device->info();
@@ -29,6 +31,7 @@ Result<Recorder> Recorder::Open(const std::filesystem::path& path, const Machine
 }
 
 Result<void> Recorder::Add(const Verdict& verdict) {
+  const gate::Stretch stretch(gate::Part::kStore);
   ++count_;
   return store_.AddVerdicts(run_, {&verdict, 1});
 }
