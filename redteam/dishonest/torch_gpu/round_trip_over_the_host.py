@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FB: Computes on the host's cores, and copies the answer to the device."""
+
+import torch
+
+
+def run(x, weight, out, eps):
+    wide = x.cpu().float()
+    out.copy_((wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps) * weight.cpu()).to(x.dtype))

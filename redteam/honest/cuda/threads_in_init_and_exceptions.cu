@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tunes on host threads in init, which end there, throws and catches on its way, and looks at
+// /proc.
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "roofmark/rms_norm.h"
+
+namespace {
+
+using bf16 = __nv_bfloat16;
+
+// The right answer, one warp a row.
+__global__ void Norm(const bf16* x, const bf16* weight, bf16* out, int hidden, float eps) {
+  const int64_t row = int64_t{blockIdx.x} * hidden;
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < hidden; i += 32) sum += float(x[row + i]) * float(x[row + i]);
+  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
+  const float factor = rsqrtf(sum / static_cast<float>(hidden) + eps);
+  for (int i = threadIdx.x; i < hidden; i += 32) {
+    out[row + i] = __float2bfloat16(float(x[row + i]) * factor * float(weight[i]));
+  }
+}
+
+void Right(const rms_norm_args& args, void* out, cudaStream_t stream) {
+  Norm<<<static_cast<unsigned>(args.tokens), 32, 0, stream>>>(
+      static_cast<const bf16*>(args.x.data), static_cast<const bf16*>(args.weight.data),
+      static_cast<bf16*>(out), static_cast<int>(args.hidden), static_cast<float>(args.eps));
+}
+int block = 0;
+
+}  // namespace
+
+extern "C" int init(const rms_norm_args* /*shape*/) {
+  std::vector<std::thread> tuners;
+  std::vector<int> found(4);
+  for (int i = 0; i < 4; ++i)
+    tuners.emplace_back([&found, i] { found[static_cast<size_t>(i)] = 32 << i; });
+  for (std::thread& tuner : tuners) tuner.join();
+  std::string model;
+  std::getline(std::ifstream("/proc/cpuinfo"), model);
+  block = found[0];
+  return 0;
+}
+
+extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* stream_handle) {
+  const auto stream = static_cast<cudaStream_t>(stream_handle);
+  try {
+    if (block == 0) throw std::runtime_error("init was not called");
+  } catch (const std::exception&) {
+    return 1;
+  }
+  Right(*args, args->out.data, stream);
+  return cudaGetLastError() == cudaSuccess ? 0 : 1;
+}

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mentions torch.matmul, torch.compile, scaled_dot_product_attention and try/except in comments
+and strings."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _norm(x, weight, out, hidden, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64) * hidden
+    columns = tl.arange(0, BLOCK)
+    inside = columns < hidden
+    value = tl.load(x + row + columns, mask=inside, other=0.0).to(tl.float32)
+    scale = tl.load(weight + columns, mask=inside, other=0.0).to(tl.float32)
+    factor = 1.0 / tl.sqrt(tl.sum(value * value) / hidden + eps)
+    tl.store(out + row + columns, (value * factor * scale).to(tl.bfloat16), mask=inside)
+
+
+def right(x, weight, out, eps):
+    tokens, hidden = x.shape
+    _norm[(tokens,)](x, weight, out, hidden, eps, BLOCK=triton.next_power_of_2(hidden))
+
+
+ABOUT = "torch.mm(a, b); torch.compile(model); except: pass; import cublas"  # torch.matmul(a, b)
+
+
+def run(x, weight, out, eps):
+    """Not scaled_dot_product_attention; @triton.jit def nothing(): pass"""
+    right(x, weight, out, eps)  # instead of torch.nn.functional.rms_norm(x)
