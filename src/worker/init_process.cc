@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "worker/landlock.h"
 #include "worker/launcher.h"
 #include "worker/native_worker.h"
 #include "worker/sandbox_limits.h"
@@ -40,7 +41,7 @@ void Report(Channel& channel, const Result<std::string>& level) {
   (void)channel.Send(reply, {}, After(5));
 }
 
-std::string LevelOf(const SandboxSpec& spec) {
+std::string LevelOf(const SandboxSpec& spec, const std::string& landlock) {
   std::string level;
   switch (spec.isolation) {
     case Isolation::kUserNamespace:
@@ -50,10 +51,11 @@ std::string LevelOf(const SandboxSpec& spec) {
       level = "mount, pid, net, ipc and uts namespaces, no user namespace";
       break;
     case Isolation::kNone:
-      level = "no namespaces: files, network and processes of this user are not hidden";
+      level = "no namespaces: other processes, and files that anybody may read, are not hidden";
       break;
   }
-  level += ", seccomp, no new privileges";
+  level += ", seccomp, no new privileges, ";
+  level += landlock.empty() ? "no Landlock" : landlock;
   level += spec.data_bytes > 0 ? ", memory limit" : ", memory watched";
   return level;
 }
@@ -67,9 +69,10 @@ Result<std::string> Confine(const SandboxSpec& spec) {
     ::setenv(variable.substr(0, equals).c_str(), variable.substr(equals + 1).c_str(), 1);
   }
   TRY(LimitResources(spec));
-  TRY(DropPrivileges(spec.isolation));
-  TRY(FilterSystemCalls());
-  return LevelOf(spec);
+  TRY(DropPrivileges(spec));
+  const std::string landlock = TRY(EnterLandlock(spec));
+  TRY(FilterSystemCalls(spec.isolation));
+  return LevelOf(spec, landlock);
 }
 
 // Moves the socket to a number that a candidate does not hit by closing or writing to low ones.
@@ -104,23 +107,6 @@ Fd MoveSocket(Fd socket) {
   ::_exit(NativeWorkerMain(Channel(std::move(socket)), spec.device));
 }
 
-// Kills what is left where no pid namespace does: orphans come to this process.
-void KillOrphans() {
-  const std::string children = fmt::format("/proc/self/task/{}/children", ::getpid());
-  while (true) {
-    const Result<std::string> list = ReadFile(children);
-    bool any = false;
-    for (const std::string_view word : Split(list ? std::string_view(*list) : "", ' ')) {
-      const Result<int64_t> child = ParseInt(word);
-      if (!child) continue;
-      any = true;
-      ::kill(static_cast<pid_t>(*child), SIGKILL);
-      ::waitpid(static_cast<pid_t>(*child), nullptr, 0);
-    }
-    if (!any) return;
-  }
-}
-
 [[noreturn]] void RunInit(const SandboxSpec& spec, Channel& channel, int sync) {
   // Dies with the launcher. The byte each way rules out that the launcher died before this took
   // effect.
@@ -129,9 +115,7 @@ void KillOrphans() {
   if (::write(sync, &byte, 1) != 1 || ::read(sync, &byte, 1) != 1) ::_exit(1);
   ::close(sync);
   ::close(kLauncherLeash);
-  if (spec.isolation == Isolation::kNone) {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  } else {
+  if (spec.isolation != Isolation::kNone) {
     ::sethostname("sandbox", 7);
     if (const Result<void> entered = EnterTree(spec.tree); !entered) {
       Report(channel, std::unexpected(entered.error()));
@@ -149,7 +133,6 @@ void KillOrphans() {
     ended = ::waitpid(-1, &status, 0);
     if (ended < 0 && errno != EINTR) break;
   }
-  if (spec.isolation == Isolation::kNone) KillOrphans();
   ::_exit(ExitCode(status));
 }
 

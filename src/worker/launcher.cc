@@ -14,6 +14,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/files.h"
+#include "base/text.h"
 #include "worker/channel.h"
 #include "worker/init_process.h"
 #include "worker/namespaces.h"
@@ -27,6 +29,36 @@ Result<SandboxSpec> ReadSpec(Channel& channel) {
   auto message = channel.Receive(After(kSpecTimeoutS));
   if (!message) return Fail(ErrorKind::kIo, "no specification: " + message.error().detail);
   return SandboxSpecFromJson(message->json);
+}
+
+// Kills every process of a user that only one sandbox has. The kernel goes through all of them with
+// its list of processes locked, so not even a fork bomb gets away.
+void KillUser(uint32_t user) {
+  const pid_t killer = ::fork();
+  if (killer == 0) {
+    if (::setresuid(user, user, user) == 0) ::kill(-1, SIGKILL);
+    ::_exit(0);
+  }
+  while (killer > 0 && ::waitpid(killer, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// Kills what is left where no pid namespace does: orphans come to this process.
+void KillOrphans(const SandboxSpec& spec) {
+  const std::string children = fmt::format("/proc/self/task/{}/children", ::getpid());
+  while (true) {
+    if (::geteuid() == 0) KillUser(spec.user);
+    const Result<std::string> list = ReadFile(children);
+    bool any = false;
+    for (const std::string_view word : Split(list ? std::string_view(*list) : "", ' ')) {
+      const Result<int64_t> child = ParseInt(word);
+      if (!child) continue;
+      any = true;
+      ::kill(static_cast<pid_t>(*child), SIGKILL);
+      ::waitpid(static_cast<pid_t>(*child), nullptr, 0);
+    }
+    if (!any) return;
+  }
 }
 
 // Waits for the init process, or kills it when the judge lets go of the leash. Its death takes
@@ -52,9 +84,13 @@ int GuardInit(pid_t init) {
 Result<int> Launch(Channel& channel) {
   const SandboxSpec spec = TRY(ReadSpec(channel));
   TRY(EnterNamespaces(spec.isolation));
+  const bool reaps = spec.isolation == Isolation::kNone;
+  if (reaps) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t init = TRY(StartInit(spec, channel));
   channel.TakeSocket().reset();
-  return GuardInit(init);
+  const int code = GuardInit(init);
+  if (reaps) KillOrphans(spec);
+  return code;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class LogTail {
 
   // Valid UTF-8.
   std::string Text();
-  // Waits until every writer has closed its end. Requires: they are dead or about to be.
+  // Reads what is still in the pipe, and no more after that.
   void Finish();
 
  private:

@@ -15,9 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/hash.h"
 #include "worker/init_process.h"
 #include "worker/launcher.h"
-#include "worker/sandbox_limits.h"
 
 namespace roofmark::worker {
 namespace {
@@ -84,12 +84,15 @@ bool LiesIn(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
+// By the most specific entry: /tmp may be lent, and a folder below it shown where it is.
 std::string OutsidePath(const std::vector<TreeEntry>& tree, std::string_view path) {
+  const TreeEntry* best = nullptr;
   for (const TreeEntry& entry : tree) {
     if (entry.source.empty() || !LiesIn(path, entry.target)) continue;
-    return entry.source + std::string(path.substr(entry.target.size()));
+    if (best == nullptr || entry.target.size() > best->target.size()) best = &entry;
   }
-  return std::string(path);
+  if (best == nullptr) return std::string(path);
+  return best->source + std::string(path.substr(best->target.size()));
 }
 
 // Replaces paths in arguments (behind an option such as -I, too) and in variables.
@@ -108,23 +111,81 @@ void ReplacePaths(SandboxSpec* spec) {
   spec->folder = OutsidePath(spec->tree, spec->folder);
 }
 
-// Root's sandboxed processes are nobody, except where there are no mounts; the folders that they
-// may write belong to whom they are.
-void GiveWritable(const std::vector<TreeEntry>& tree, unsigned user) {
+// Root's sandboxed processes become another user, so the folders that they may write belong to it.
+void GiveWritable(const SandboxSpec& spec) {
   if (::geteuid() != 0) return;
-  for (const TreeEntry& entry : tree) {
-    if (entry.step == TreeStep::kReadWrite) (void)!::chown(entry.source.c_str(), user, user);
+  for (const TreeEntry& entry : spec.tree) {
+    if (entry.step == TreeStep::kReadWrite) {
+      (void)!::chown(entry.source.c_str(), spec.user, spec.user);
+    }
   }
 }
 
-// Writes the text files of a tree below `folder`, and makes them mounts from there.
-Result<void> WriteTexts(const fs::path& folder, std::vector<TreeEntry>* tree) {
+// Lets another user walk to what is lent, through temporary folders of ours.
+void OpenWay(const fs::path& path) {
+  std::error_code error;
+  const fs::path top = fs::temp_directory_path(error);
+  for (fs::path folder = path.parent_path(); LiesIn(folder.native(), top.native()) && folder != top;
+       folder = folder.parent_path()) {
+    fs::permissions(folder, fs::perms::others_exec, fs::perm_options::add, error);
+  }
+}
+
+Result<void> CopyReadable(const fs::path& source, const fs::path& target) {
+  std::error_code error;
+  fs::create_directories(target.parent_path(), error);
+  fs::copy(source, target, fs::copy_options::recursive | fs::copy_options::skip_symlinks, error);
+  if (fs::is_directory(target)) fs::permissions(target, fs::perms{0755}, error);
+  for (fs::recursive_directory_iterator it(target, error), end; !error && it != end;
+       it.increment(error)) {
+    fs::permissions(it->path(), it->is_directory() ? fs::perms{0755} : fs::perms{0644}, error);
+  }
+  if (error) return Fail(ErrorKind::kIo, "copying " + source.string() + ": " + error.message());
+  return {};
+}
+
+// Where there are no mounts: makes below `folder` what would only exist inside, and lets each entry
+// say where it is outside.
+Result<void> Stage(const fs::path& folder, uint32_t user, std::vector<TreeEntry>* tree) {
+  std::error_code error;
+  fs::permissions(folder, fs::perms::others_exec, fs::perm_options::add, error);
+  const bool is_root = ::geteuid() == 0;
   for (TreeEntry& entry : *tree) {
-    if (entry.step != TreeStep::kText) continue;
-    entry.source = folder.string() + entry.target;
-    TRY(WriteFile(entry.source, entry.text));
+    const std::string staged = folder.string() + entry.target;
+    const bool lent = entry.target == "/candidate" || entry.target == "/include";
+    if (entry.step == TreeStep::kText) {
+      entry.source = staged;
+      TRY(WriteFile(staged, entry.text));
+    } else if (entry.step == TreeStep::kEmpty) {
+      entry.source = staged;
+      fs::create_directories(staged, error);
+      if (is_root) (void)!::chown(staged.c_str(), user, user);
+    } else if (entry.step == TreeStep::kCopy || (is_root && lent)) {
+      TRY(CopyReadable(entry.source, staged));
+      entry.source = staged;
+    } else if (is_root && entry.step == TreeStep::kReadWrite) {
+      OpenWay(entry.source);
+    }
+  }
+  // Folders on the way to the files were made with the umask of whoever runs this.
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_directory() && it->path().filename() != "shm") {
+      fs::permissions(it->path(), fs::perms{0755}, error);
+    } else if (it->is_regular_file()) {
+      fs::permissions(it->path(), fs::perms{0644}, error);
+    }
   }
   return {};
+}
+
+// Users that systems hand out for a short time (systemd's dynamic users, systemd.exec(5)), another
+// for each sandbox of this process and, as far as chance goes, of others.
+uint32_t ShortLivedUser() {
+  constexpr uint32_t kFirst = 61184;
+  constexpr uint32_t kLast = 65519;
+  static std::atomic<uint32_t> next = static_cast<uint32_t>(RandomSeed() & 0xffff);
+  return kFirst + next++ % (kLast - kFirst + 1);
 }
 
 }  // namespace
@@ -142,16 +203,19 @@ Result<std::unique_ptr<Sandbox>> Sandbox::Spawn(const SandboxSpec& spec) {
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
+  Cgroup cgroup = Cgroup::Make(spec);
   const pid_t launcher = ::fork();
   if (launcher < 0) {
     return Fail(ErrorKind::kDevice, fmt::format("cannot fork: {}", std::strerror(errno)));
   }
   if (launcher == 0) {
+    cgroup.Enter();
     ExecLauncher(null.get(), log.write.get(), pair.worker.get(), leash.read.get(),
                  environment.data());
   }
   std::unique_ptr<Sandbox> sandbox(new Sandbox(Channel(std::move(pair.judge)), launcher,
-                                               std::move(leash.write), std::move(log.read)));
+                                               std::move(leash.write), std::move(log.read),
+                                               std::move(cgroup)));
   pair.worker.reset();
   log.write.reset();
   leash.read.reset();
@@ -172,6 +236,7 @@ Result<void> Sandbox::AwaitReport() {
     return Fail(ErrorKind::kDevice, TRY(report->json.String("reason")));
   }
   level_ = TRY(report->json.String("level"));
+  if (const std::string cgroup = cgroup_.Describe(); !cgroup.empty()) level_ += ", " + cgroup;
   pid_ = report->sender;
   return {};
 }
@@ -185,7 +250,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::Start(SandboxSpec spec) {
     if (isolation < best_isolation.load()) continue;
     if (isolation == Isolation::kNamespaces && ::geteuid() != 0) continue;
     spec.isolation = isolation;
-    GiveWritable(spec.tree, kNobody);
+    GiveWritable(spec);
     std::unique_ptr<Sandbox> sandbox = TRY(Spawn(spec));
     const Result<void> report = sandbox->AwaitReport();
     if (report) {
@@ -201,19 +266,24 @@ Result<std::unique_ptr<Sandbox>> Sandbox::Start(SandboxSpec spec) {
   return sandbox;
 }
 
-// The last resort. Only limits and the system-call filter hold; the verdict's level says so.
+// The last resort: no namespace. Another user holds what root starts; for others Landlock, limits
+// and the system-call filter have to do, and the verdict's level says so.
 Result<std::unique_ptr<Sandbox>> Sandbox::StartUnmounted(SandboxSpec spec) {
   spec.isolation = Isolation::kNone;
-  GiveWritable(spec.tree, 0);
-  TempDir texts = TRY(TempDir::Make("roofmark-texts"));
-  TRY(WriteTexts(texts.path(), &spec.tree));
+  if (::geteuid() == 0) spec.user = ShortLivedUser();
+  GiveWritable(spec);
+  TempDir staged = TRY(TempDir::Make("roofmark-staged"));
+  TRY(Stage(staged.path(), spec.user, &spec.tree));
   ReplacePaths(&spec);
   // Nothing else keeps a process of the same user from this one's memory.
   ::prctl(PR_SET_DUMPABLE, 0);
   std::unique_ptr<Sandbox> sandbox = TRY(Spawn(spec));
-  TRY_IN(sandbox->AwaitReport(), "cannot start a confined process");
+  TRY_IN(
+      sandbox->AwaitReport(),
+      "this machine permits no namespaces, and without them a candidate cannot be held here; run "
+      "roofmark as an ordinary user, or where user namespaces are allowed (roofmark doctor)");
   sandbox->unmounted_ = std::move(spec.tree);
-  sandbox->texts_.emplace(std::move(texts));
+  sandbox->staged_.emplace(std::move(staged));
   return sandbox;
 }
 
@@ -228,6 +298,12 @@ std::optional<int> Sandbox::Exited() {
   if (gone == launcher_) exit_code_ = ExitCode(status);
   if (gone < 0 && errno == ECHILD) exit_code_ = 128 + SIGKILL;  // somebody else reaped it
   return exit_code_;
+}
+
+std::string Sandbox::Log() {
+  // What a process prints last is in the pipe when it is gone, and may not have been read yet.
+  if (exit_code_) log_.Finish();
+  return log_.Text();
 }
 
 std::optional<int> Sandbox::WaitForExit(Deadline deadline) {

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/owned.h"
 #include "base/result.h"
+#include "worker/cgroup.h"
 #include "worker/channel.h"
 #include "worker/log_tail.h"
 #include "worker/sandbox_spec.h"
@@ -42,11 +43,13 @@ class Sandbox {
   std::optional<int> WaitForExit(Deadline deadline);
   // Kills everything inside and waits until it is gone.
   void Kill();
-  std::string Log() { return log_.Text(); }
+  // The end of what it printed; all of it once it has exited.
+  std::string Log();
 
  private:
-  Sandbox(Channel channel, pid_t launcher, Fd leash, Fd log)
-      : channel_(std::move(channel)),
+  Sandbox(Channel channel, pid_t launcher, Fd leash, Fd log, Cgroup cgroup)
+      : cgroup_(std::move(cgroup)),
+        channel_(std::move(channel)),
         launcher_(launcher),
         leash_(std::move(leash)),
         log_(std::move(log)) {}
@@ -55,6 +58,7 @@ class Sandbox {
   // Waits for the report of the confined process.
   Result<void> AwaitReport();
 
+  Cgroup cgroup_;  // first, so that it is removed last
   Channel channel_;
   pid_t launcher_ = 0;
   pid_t pid_ = 0;
@@ -62,7 +66,7 @@ class Sandbox {
   LogTail log_;
   std::string level_;
   std::vector<TreeEntry> unmounted_;  // where there are no mounts
-  std::optional<TempDir> texts_;      // there, the files that would only exist inside
+  std::optional<TempDir> staged_;     // there, what would only exist inside
   std::optional<int> exit_code_;
 };
 

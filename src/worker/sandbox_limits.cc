@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -115,13 +116,12 @@ Result<void> LimitResources(const SandboxSpec& spec) {
   return {};
 }
 
-Result<void> DropPrivileges(Isolation isolation) {
-  // Root becomes nobody. An ordinary user already is one, inside its user namespace or outside.
-  // Without mounts the folders that are lent lie where only their owner can go.
-  if (::geteuid() == 0 && isolation != Isolation::kNone) {
+Result<void> DropPrivileges(const SandboxSpec& spec) {
+  // An ordinary user already is one, inside its user namespace or outside.
+  if (::geteuid() == 0) {
     if (::setgroups(0, nullptr) != 0) return Refused("setgroups");
-    if (::setresgid(kNobody, kNobody, kNobody) != 0) return Refused("setresgid");
-    if (::setresuid(kNobody, kNobody, kNobody) != 0) return Refused("setresuid");
+    if (::setresgid(spec.user, spec.user, spec.user) != 0) return Refused("setresgid");
+    if (::setresuid(spec.user, spec.user, spec.user) != 0) return Refused("setresuid");
   }
   __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, 2> none{};
@@ -132,7 +132,7 @@ Result<void> DropPrivileges(Isolation isolation) {
   return {};
 }
 
-Result<void> FilterSystemCalls() {
+Result<void> FilterSystemCalls(Isolation isolation) {
   const Filter filter(seccomp_init(SCMP_ACT_ALLOW));
   if (filter == nullptr) return Fail(ErrorKind::kIo, "seccomp_init failed");
   const auto add = [&](int code, std::string_view what) -> Result<void> {
@@ -149,6 +149,11 @@ Result<void> FilterSystemCalls() {
     TRY(add(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
                              SCMP_A0(SCMP_CMP_MASKED_EQ, bit, bit)),
             "clone"));
+  }
+  if (isolation == Isolation::kNone) {
+    TRY(add(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 1,
+                             SCMP_A0(SCMP_CMP_NE, AF_UNIX)),
+            "socket"));
   }
   // clone3 passes its flags in memory, where a filter cannot look; ENOSYS makes libc use clone.
   const int clone3 = seccomp_syscall_resolve_name("clone3");

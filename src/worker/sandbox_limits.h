@@ -10,17 +10,14 @@
 
 namespace roofmark::worker {
 
-// The user and group "nobody" of Debian and Ubuntu; owns nothing.
-inline constexpr unsigned kNobody = 65534;
-
 // Resource limits of the spec, and no core files.
 Result<void> LimitResources(const SandboxSpec& spec);
-// Becomes nobody where this process may change its user and its files are lent by mounts, and drops
-// every capability and the way
-// back (no_new_privs).
-Result<void> DropPrivileges(Isolation isolation);
+// Root becomes spec.user; everybody drops every capability and the way back (no_new_privs). Errors:
+// kIo where root may not change its user: then nothing would hold what it runs.
+Result<void> DropPrivileges(const SandboxSpec& spec);
 // System calls that no kernel or compiler needs and that reach other processes, the kernel or the
-// mount tree fail with EPERM from here on.
-Result<void> FilterSystemCalls();
+// mount tree fail with EPERM from here on. Where no namespace keeps the network away, so do sockets
+// other than local ones.
+Result<void> FilterSystemCalls(Isolation isolation);
 
 }  // namespace roofmark::worker

@@ -38,7 +38,8 @@ Json SandboxSpecToJson(const SandboxSpec& spec) {
       .Set("device", spec.device)
       .Set("data_bytes", spec.data_bytes)
       .Set("file_bytes", spec.file_bytes)
-      .Set("processes", spec.processes);
+      .Set("processes", spec.processes)
+      .Set("user", uint64_t{spec.user});
 }
 
 Result<SandboxSpec> SandboxSpecFromJson(const Json& json) {
@@ -58,6 +59,7 @@ Result<SandboxSpec> SandboxSpecFromJson(const Json& json) {
   spec.data_bytes = static_cast<uint64_t>(TRY(json.Int("data_bytes")));
   spec.file_bytes = static_cast<uint64_t>(TRY(json.Int("file_bytes")));
   spec.processes = static_cast<uint64_t>(TRY(json.Int("processes")));
+  spec.user = static_cast<uint32_t>(TRY(json.Int("user")));
   return spec;
 }
 

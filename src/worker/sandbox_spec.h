@@ -33,10 +33,14 @@ struct TreeEntry {
   uint64_t bytes = 0;
 };
 
+// The user and group "nobody" of Debian and Ubuntu; owns nothing.
+inline constexpr uint32_t kNobody = 65534;
+
 enum class Isolation {
   kUserNamespace,  // user, mount, pid, net, ipc and uts namespaces
   kNamespaces,     // the same without a user namespace; root only
-  kNone,           // no namespace is permitted here: limits and system-call filter only
+  kNone,           // no namespace is permitted here: another user for root's processes, Landlock,
+                   // limits and the system-call filter
 };
 
 struct SandboxSpec {
@@ -48,7 +52,10 @@ struct SandboxSpec {
   std::string device = "cpu";            // for the native worker
   uint64_t data_bytes = 0;               // RLIMIT_DATA; 0 = no limit
   uint64_t file_bytes = 0;               // RLIMIT_FSIZE
-  uint64_t processes = 0;                // RLIMIT_NPROC
+  uint64_t processes = 0;                // RLIMIT_NPROC, and of the cgroup where there is one
+  // Who root's sandboxed processes become. Without namespaces each sandbox has its own, so that all
+  // of its processes can be counted, and killed at once.
+  uint32_t user = kNobody;
 };
 
 Json SandboxSpecToJson(const SandboxSpec& spec);

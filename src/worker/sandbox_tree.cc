@@ -22,9 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// While the tree is built, the old root is here and the new one there.
-constexpr const char* kOld = "/old";
-constexpr const char* kNew = "/new";
+// Where the old root and the new one are while the tree is built. In a chroot, where pivot_root
+// always fails, both stay below the old root's /tmp.
+struct Places {
+  std::string old_root = "/old";
+  std::string new_root = "/new";
+  bool in_chroot = false;
+};
 
 std::unexpected<Error> Refused(std::string_view what) {
   return Fail(ErrorKind::kIo, fmt::format("{}: {}", what, std::strerror(errno)));
@@ -74,9 +78,9 @@ Result<void> MakeReadOnly(const std::string& target) {
   return Mount(nullptr, target, nullptr, flags, nullptr);
 }
 
-Result<void> Bind(const TreeEntry& entry) {
-  const std::string source = kOld + entry.source;
-  const std::string target = kNew + entry.target;
+Result<void> Bind(const Places& places, const TreeEntry& entry) {
+  const std::string source = places.old_root + entry.source;
+  const std::string target = places.new_root + entry.target;
   struct stat info{};
   if (::stat(source.c_str(), &info) != 0) return Refused("finding " + entry.source);
   if (S_ISDIR(info.st_mode)) {
@@ -90,9 +94,9 @@ Result<void> Bind(const TreeEntry& entry) {
 }
 
 // Copies what a folder or file holds, links excepted, and lets everybody read it.
-Result<void> Copy(const TreeEntry& entry) {
-  const fs::path source = kOld + entry.source;
-  const fs::path target = kNew + entry.target;
+Result<void> Copy(const Places& places, const TreeEntry& entry) {
+  const fs::path source = places.old_root + entry.source;
+  const fs::path target = places.new_root + entry.target;
   TRY(MakeFolders(target));
   std::error_code error;
   fs::copy(source, target, fs::copy_options::recursive | fs::copy_options::skip_symlinks, error);
@@ -105,25 +109,25 @@ Result<void> Copy(const TreeEntry& entry) {
   return {};
 }
 
-Result<void> Hide(const TreeEntry& entry) {
-  const std::string target = kNew + entry.target;
+Result<void> Hide(const Places& places, const TreeEntry& entry) {
+  const std::string target = places.new_root + entry.target;
   struct stat info{};
   if (::stat(target.c_str(), &info) != 0) return {};  // nothing to hide
   if (S_ISDIR(info.st_mode)) {
     return Mount("none", target, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "mode=755,size=4k");
   }
-  return Mount("/old/dev/null", target, nullptr, MS_BIND, nullptr);
+  return Mount((places.old_root + "/dev/null").c_str(), target, nullptr, MS_BIND, nullptr);
 }
 
-Result<void> Apply(const TreeEntry& entry) {
-  const std::string target = kNew + entry.target;
+Result<void> Apply(const Places& places, const TreeEntry& entry) {
+  const std::string target = places.new_root + entry.target;
   switch (entry.step) {
     case TreeStep::kReadOnly:
     case TreeStep::kReadWrite:
     case TreeStep::kDevice:
-      return Bind(entry);
+      return Bind(places, entry);
     case TreeStep::kCopy:
-      return Copy(entry);
+      return Copy(places, entry);
     case TreeStep::kText:
       return MakeFile(target, entry.text);
     case TreeStep::kLink:
@@ -137,34 +141,62 @@ Result<void> Apply(const TreeEntry& entry) {
     case TreeStep::kHidden:
       break;
   }
-  return Hide(entry);
+  return Hide(places, entry);
+}
+
+// In a chroot: what is mounted now appears again below /tmp, where nothing else is.
+Result<Places> StepBeside() {
+  const Places places{.old_root = "/tmp/old", .new_root = "/tmp/new", .in_chroot = true};
+  const Fd all(static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
+  if (!all.valid()) return Refused("copying the mounts of a chroot");
+  TRY(Mount("none", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m"));
+  if (::mkdir(places.old_root.c_str(), 0755) != 0 || ::mkdir(places.new_root.c_str(), 0755) != 0) {
+    return Refused("mkdir");
+  }
+  if (::syscall(SYS_move_mount, all.get(), "", AT_FDCWD, places.old_root.c_str(),
+                MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+    return Refused("move_mount");
+  }
+  return places;
 }
 
 // From the machine's root to a small tmpfs that holds the old root and an empty new one.
-Result<void> StepAside() {
-  TRY(Mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+Result<Places> StepAside() {
+  (void)Mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);  // no mount in a chroot
   TRY(Mount("none", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m"));
   if (::mkdir("/tmp/old", 0755) != 0 || ::mkdir("/tmp/new", 0755) != 0) return Refused("mkdir");
-  if (::syscall(SYS_pivot_root, "/tmp", "/tmp/old") != 0) return Refused("pivot_root");
-  if (::chdir("/") != 0) return Refused("chdir");
-  return Mount("none", kNew, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=256m");
+  if (::syscall(SYS_pivot_root, "/tmp", "/tmp/old") == 0) {
+    if (::chdir("/") != 0) return Refused("chdir");
+    return Places{};
+  }
+  if (errno != EINVAL) return Refused("pivot_root");
+  if (::umount2("/tmp", MNT_DETACH) != 0) return Refused("umount");
+  return StepBeside();
+}
+
+Result<void> EnterNewRoot(const Places& places) {
+  if (::umount2(places.old_root.c_str(), MNT_DETACH) != 0) return Refused("leaving the old root");
+  if (::chdir(places.new_root.c_str()) != 0) return Refused("entering the new root");
+  // Without capabilities and with nothing open outside, a process does not leave a chroot.
+  const bool entered = places.in_chroot ? ::chroot(".") == 0
+                                        : ::syscall(SYS_pivot_root, ".", ".") == 0 &&
+                                              ::umount2(".", MNT_DETACH) == 0;
+  if (!entered || ::chdir("/") != 0) return Refused("entering the new root");
+  return {};
 }
 
 }  // namespace
 
 Result<void> EnterTree(const std::vector<TreeEntry>& tree) {
   ::umask(022);
-  TRY(StepAside());
-  for (const TreeEntry& entry : tree) TRY(Apply(entry));
-  const std::string proc = std::string(kNew) + "/proc";
+  const Places places = TRY(StepAside());
+  TRY(Mount("none", places.new_root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=256m"));
+  for (const TreeEntry& entry : tree) TRY(Apply(places, entry));
+  const std::string proc = places.new_root + "/proc";
   TRY(MakeFolders(proc));
   TRY(Mount("none", proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2"));
-
-  if (::umount2(kOld, MNT_DETACH) != 0) return Refused("leaving the old root");
-  if (::chdir(kNew) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
-      ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {
-    return Refused("entering the new root");
-  }
+  TRY(EnterNewRoot(places));
   // Only the tree's own top; its writable folders are mounts of their own.
   return Mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
                nullptr);
