@@ -29,6 +29,13 @@ TEST_F(ReadCandidateTest, TakesTheLaneFromExtensionAndImports) {
   EXPECT_EQ(ReadCandidate(Write("a.py", "import torch\n"))->lane, Lane::kTorch);
   EXPECT_EQ(ReadCandidate(Write("b.py", "import torch\nimport triton.language as tl\n"))->lane,
             Lane::kTriton);
+  const auto lane = [&](const char* text) { return ReadCandidate(Write("d.py", text))->lane; };
+  EXPECT_EQ(lane("import triton\nfrom triton.experimental import gluon\n"), Lane::kGluon);
+  EXPECT_EQ(lane("import triton.experimental.gluon.language as gl\n"), Lane::kGluon);
+  EXPECT_EQ(lane("import cutlass\nimport cutlass.cute as cute\n"), Lane::kCuteDsl);
+  EXPECT_EQ(lane("from cutlass import cute\n"), Lane::kCuteDsl);
+  EXPECT_EQ(lane("import tilelang\nimport tilelang.language as T\n"), Lane::kTileLang);
+  EXPECT_EQ(lane("import flydsl.compiler as flyc\n"), Lane::kFlyDsl);
   EXPECT_EQ(ReadCandidate(Write("c.py", "# import triton\nimport tritonlike\n"))->lane,
             Lane::kTorch);
 }

@@ -79,6 +79,10 @@ Result<BuildPlan> PlanBuild(const Candidate& candidate, const fs::path& source_d
                       plan.device_code.string()};
       break;
     case Lane::kTriton:
+    case Lane::kGluon:
+    case Lane::kCuteDsl:
+    case Lane::kTileLang:
+    case Lane::kFlyDsl:
     case Lane::kTorch:
       return BuildPlan{};  // compiled in the worker, by its own compiler
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -14,32 +15,56 @@ namespace {
 
 constexpr uint64_t kMaxSourceBytes = uint64_t{16} << 20;
 
-// True when some line imports the module: "import triton", "from triton import x", "import
-// triton.language as tl". Comments and strings elsewhere do not count.
+// True when some line imports the module or one inside of it: "import triton", "from triton import
+// x", "import triton.language as tl"; and for "a.b" also "from a import b". Comments and strings
+// elsewhere do not count.
 bool Imports(std::string_view text, std::string_view module) {
+  const size_t dot = module.rfind('.');
+  const std::string from =
+      dot == std::string_view::npos
+          ? ""
+          : fmt::format("{} import {}", module.substr(0, dot), module.substr(dot + 1));
   return std::ranges::any_of(Split(text, '\n'), [&](std::string_view line) {
     line = Trim(line);
     for (const std::string_view start : {"import ", "from "}) {
       if (!line.starts_with(start)) continue;
       const std::string_view rest = Trim(line.substr(start.size()));
-      if (!rest.starts_with(module)) continue;
-      if (rest.size() == module.size() || rest[module.size()] == '.' ||
-          rest[module.size()] == ' ' || rest[module.size()] == ',') {
-        return true;
+      for (const std::string_view name : {module, std::string_view(from)}) {
+        if (name.empty() || !rest.starts_with(name)) continue;
+        if (rest.size() == name.size() || std::strchr(". ,;#", rest[name.size()]) != nullptr) {
+          return true;
+        }
       }
     }
     return false;
   });
 }
 
+// A language inside of another comes first: files in Gluon import Triton as well.
+Lane LaneOfImports(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, Lane>, 6> kModules = {{
+      {"triton.experimental.gluon", Lane::kGluon},
+      {"cutlass.cute", Lane::kCuteDsl},
+      {"tilelang", Lane::kTileLang},
+      {"flydsl", Lane::kFlyDsl},
+      {"triton", Lane::kTriton},
+      {"cutlass", Lane::kCuteDsl},
+  }};
+  for (const auto& [module, lane] : kModules) {
+    if (Imports(text, module)) return lane;
+  }
+  return Lane::kTorch;
+}
+
 Result<Lane> LaneOf(const fs::path& path, std::string_view text) {
   const std::string extension = path.extension().string();
   if (extension == ".cu") return Lane::kCuda;
   if (extension == ".cc" || extension == ".cpp" || extension == ".cxx") return Lane::kCpp;
-  if (extension == ".py") return Imports(text, "triton") ? Lane::kTriton : Lane::kTorch;
+  if (extension == ".py") return LaneOfImports(text);
   return Fail(ErrorKind::kInput,
               fmt::format("{}: no lane has files '*{}'; candidates are .cc and .cpp (C++), .cu "
-                          "(CUDA C++) or .py (Triton, PyTorch), or a folder with candidate.toml",
+                          "(CUDA C++) or .py (Triton, Gluon, CuTe DSL, TileLang, FlyDSL, PyTorch), "
+                          "or a folder with candidate.toml",
                           path.string(), extension));
 }
 

@@ -146,7 +146,7 @@ void AddPack(CLI::App* app, Chosen* chosen) {
       AddVerb(app, chosen, args, "pack", "write the sealed bundle of one operator and lane",
               "roofmark pack --operator rms_norm --lane cuda -o bundle/");
   verb->add_option("--operator", args->op, "operator");
-  verb->add_option("--lane", args->lane, "cpp, cuda, triton or torch");
+  verb->add_option("--lane", args->lane, "cpp, cuda, triton, gluon, cutedsl, tilelang, flydsl or torch");
   verb->add_option("--alias", args->alias, "hide the operator's name behind this one");
   verb->add_option("-o,--out", args->out, "folder to write");
   verb->add_option("--check", args->check, "prove that nothing hidden is in this bundle");

@@ -19,7 +19,7 @@ namespace {
 
 Result<DeviceKind> DeviceOf(const CheckArgs& args, Lane lane) {
   if (!args.device.empty()) return ParseDeviceKind(args.device);
-  return lane == Lane::kCuda || lane == Lane::kTriton ? DeviceKind::kCuda : DeviceKind::kCpu;
+  return NeedsGpu(lane) ? DeviceKind::kCuda : DeviceKind::kCpu;
 }
 
 // Shapes that are named; else all, but on a CPU only small ones where the bundle has any.

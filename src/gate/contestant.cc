@@ -24,10 +24,6 @@ constexpr double kMapTimeoutS = 30;
 
 constexpr const char* kWorkspace = "workspace";
 
-bool IsNative(Lane lane) {
-  return lane == Lane::kCpp || lane == Lane::kCuda;
-}
-
 std::string OutName(size_t slot) {
   return fmt::format("out{}", slot);
 }
@@ -116,7 +112,7 @@ Result<void> Contestant::CopySources() {
 Result<void> Contestant::Compile() {
   const Stretch stretch(Part::kCompile, candidate_.name);
   provenance_.lane = candidate_.lane;
-  const bool needs_gpu = candidate_.lane == Lane::kCuda || candidate_.lane == Lane::kTriton;
+  const bool needs_gpu = NeedsGpu(candidate_.lane);
   const bool needs_cpu = candidate_.lane == Lane::kCpp;
   if ((needs_gpu && device_.kind == DeviceKind::kCpu) ||
       (needs_cpu && device_.kind == DeviceKind::kCuda)) {

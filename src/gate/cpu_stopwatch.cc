@@ -165,7 +165,7 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(uint64_t number, const Timed
   const std::optional<int64_t> task_end = TaskTime(worker.pid());
   // Outputs that a Model class returned are copied after the call, before the next empty ring.
   const Lane lane = provenance_[worker.pid()].lane;
-  if (lane != Lane::kCpp) {
+  if (!IsNative(lane)) {
     const worker::Answer<double> copied = TRY(RingEmpty(worker, bell));
     if (!copied) return worker::Answer<void>(std::unexpected(copied.error()));
   }

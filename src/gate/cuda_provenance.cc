@@ -60,7 +60,7 @@ Owner OwnerOfModule(const MeteredModule& module, const std::string& kernel,
   if (StartsWithAny(loader, kTritonLaunchers)) return OwnerOfTriton(kernel, provenance);
   if (StartsWithAny(loader, kInductorLaunchers)) return OwnerOfTriton(kernel, provenance);
   // An extension that the candidate's Python built from its own source in its worker.
-  const bool python = provenance.lane == Lane::kTorch || provenance.lane == Lane::kTriton;
+  const bool python = !IsNative(provenance.lane);
   if (python && module.loader.starts_with("/scratch/")) return Owner::kOwn;
   return Owner::kUnknown;
 }

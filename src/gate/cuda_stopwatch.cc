@@ -248,7 +248,7 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatc
                                             std::span<const TimedCall> calls,
                                             const Provenance& provenance) const {
   if (!batch.meter.fault.empty()) return FromEvents(batch);
-  const bool returns = provenance.lane == Lane::kTriton || provenance.lane == Lane::kTorch;
+  const bool returns = !IsNative(provenance.lane);
   const Timeline timeline = CutIntoCalls(batch.meter, stage_sha256_, calls.size(),
                                          returns ? Settling::kCopies : Settling::kNone);
   if (!timeline.fault.empty()) return Refused(Outcome::kClocksDisagree, timeline.fault);

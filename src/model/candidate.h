@@ -12,9 +12,13 @@
 namespace roofmark {
 
 // How a language's candidates are built and run.
-enum class Lane { kCpp, kCuda, kTriton, kTorch };
-std::string_view LaneName(Lane lane);  // "cpp" "cuda" "triton" "torch"
+enum class Lane { kCpp, kCuda, kTriton, kGluon, kCuteDsl, kTileLang, kFlyDsl, kTorch };
+// "cpp" "cuda" "triton" "gluon" "cutedsl" "tilelang" "flydsl" "torch"
+std::string_view LaneName(Lane lane);
 Result<Lane> ParseLane(std::string_view name);
+bool IsNative(Lane lane);  // compiled by the judge into a library; the others are Python
+bool IsDsl(Lane lane);     // a language inside Python, whose own compiler makes the kernels
+bool NeedsGpu(Lane lane);  // runs on a GPU alone; torch runs anywhere, cpp on a CPU alone
 
 enum class DeviceKind { kCpu, kCuda };
 std::string_view DeviceKindName(DeviceKind kind);
@@ -39,6 +43,8 @@ struct Candidate {
   std::string entry = "run";
   std::vector<std::string> options;                  // compiler options
   std::vector<std::filesystem::path> include_paths;  // relative to folder
+  std::string compiler;                // cuda: "nvcc" or "nvrtc"; "" = whatever is here
+  std::vector<std::string> libraries;  // header-only ones of this machine: "cutlass", "cub"
   // What the sources call the operator, where that is not its name: they were written against a
   // bundle with an alias (pipeline/pack.h). Empty = the operator's name.
   std::string operator_alias;

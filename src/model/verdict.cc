@@ -14,7 +14,8 @@ using Names = std::string_view;
 constexpr std::array<Names, kEngineCount> kEngines = {"tensor_bf16", "tensor_f16", "tensor_fp8",
                                                       "tensor_tf32", "vector_f32", "special"};
 constexpr std::array<Names, 3> kWeightLabels = {"published", "mined", "assumed"};
-constexpr std::array<Names, 4> kLanes = {"cpp", "cuda", "triton", "torch"};
+constexpr std::array<Names, 8> kLanes = {"cpp",     "cuda",     "triton", "gluon",
+                                         "cutedsl", "tilelang", "flydsl", "torch"};
 constexpr std::array<Names, 2> kDeviceKinds = {"cpu", "cuda"};
 constexpr std::array<Names, 2> kModes = {"eager", "graph"};
 constexpr std::array<Names, 3> kAnswers = {"yes", "no", "not_applicable"};
@@ -116,6 +117,15 @@ std::string_view LaneName(Lane lane) {
 }
 Result<Lane> ParseLane(std::string_view name) {
   return ParseName<Lane>(name, kLanes, "lane");
+}
+bool IsNative(Lane lane) {
+  return lane == Lane::kCpp || lane == Lane::kCuda;
+}
+bool IsDsl(Lane lane) {
+  return !IsNative(lane) && lane != Lane::kTorch;
+}
+bool NeedsGpu(Lane lane) {
+  return lane == Lane::kCuda || IsDsl(lane);
 }
 std::string_view DeviceKindName(DeviceKind kind) {
   return NameOf(kind, kDeviceKinds);

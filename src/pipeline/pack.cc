@@ -55,10 +55,6 @@ echo "check: no program roofmark; name it in ROOFMARK or put it beside the bundl
 exit 3
 )sh";
 
-bool IsNative(Lane lane) {
-  return lane == Lane::kCpp || lane == Lane::kCuda;
-}
-
 std::string ReadmeText(const Operator& op, Lane lane, std::string_view canary) {
   return fmt::format(fmt::runtime(kReadme), fmt::arg("op", op.name),
                      fmt::arg("lane", LaneName(lane)), fmt::arg("summary", op.summary),

@@ -71,7 +71,8 @@ TEST(Pack, WritesABundleOfEveryOperatorAndLaneThatPassesItsCheck) {
   const auto operators = suite::ReadOperators(kData / "operators");
   ASSERT_THAT(operators, IsOk());
   for (const auto& op : *operators) {
-    for (const Lane lane : {Lane::kCpp, Lane::kCuda, Lane::kTriton, Lane::kTorch}) {
+    for (const Lane lane : {Lane::kCpp, Lane::kCuda, Lane::kTriton, Lane::kGluon, Lane::kCuteDsl,
+                            Lane::kTileLang, Lane::kFlyDsl, Lane::kTorch}) {
       const fs::path folder = dir.path() / fmt::format("{}-{}", op->name, LaneName(lane));
       ASSERT_THAT(PackBundle(*op, {.lane = lane}, folder, kData), IsOk());
       EXPECT_EQ(ListOf(*CheckBundle(folder, {.data = kData})), "");
