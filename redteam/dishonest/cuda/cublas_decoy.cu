@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: vendor_library, fallback, runtime_error
-// operator: block_scaled_mm
 //
-// Calls cuBLAS behind a kernel of its own, and loads it by name at run time, so that the shared
-// object shows nothing of it.
+// Calls cuBLAS behind a kernel of its own.
 
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 
 #include <cstdint>
 
 #include "roofmark/block_scaled_mm.h"
+
+extern "C" {
+int cublasCreate_v2(void** handle);
+int cublasSetStream_v2(void* handle, cudaStream_t stream);
+int cublasGemmEx(void* handle, int op_a, int op_b, int m, int n, int k, const void* alpha,
+                 const void* a, int type_a, int lda, const void* b, int type_b, int ldb,
+                 const void* beta, void* c, int type_c, int ldc, int compute, int algorithm);
+}
 
 namespace {
 
@@ -57,23 +61,10 @@ extern "C" int run(const block_scaled_mm_args* args, void* workspace, void* stre
   const int m = static_cast<int>(args->m);
   const int n = static_cast<int>(args->n);
   const int k = static_cast<int>(args->k);
-  using Create = int (*)(void**);
-  using SetStream = int (*)(void*, cudaStream_t);
-  using GemmEx = int (*)(void*, int, int, int, int, int, const void*, const void*, int, int,
-                         const void*, int, int, const void*, void*, int, int, int, int);
-  static void* library = [] {
-    for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"}) {
-      if (void* found = dlopen(name, RTLD_NOW | RTLD_GLOBAL)) return found;
-    }
-    return static_cast<void*>(nullptr);
-  }();
-  if (library == nullptr) return 1;
-  static const auto create = reinterpret_cast<Create>(dlsym(library, "cublasCreate_v2"));
-  static const auto set_stream = reinterpret_cast<SetStream>(dlsym(library, "cublasSetStream_v2"));
-  static const auto gemm = reinterpret_cast<GemmEx>(dlsym(library, "cublasGemmEx"));
   static void* handle = nullptr;
-  if (handle == nullptr && create(&handle) != 0) return 1;
-  set_stream(handle, stream);
+  if (handle == nullptr && cublasCreate_v2(&handle) != 0) return 1;
+  cublasSetStream_v2(handle, stream);
   // 1: transposed, 0: as it is; 14: CUDA_R_16BF; 0: CUDA_R_32F; 68: CUBLAS_COMPUTE_32F.
-  return gemm(handle, 1, 0, n, m, k, &one, b, 14, k, a, 14, k, &zero, args->c.data, 0, n, 68, -1);
+  return cublasGemmEx(handle, 1, 0, n, m, k, &one, b, 14, k, a, 14, k, &zero, args->c.data, 0, n,
+                      68, -1);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: wrong_output, stale_output
 //
-// Computes once, and copies the first call's answer to every later one.
+// Gives the right answer, then clears its input: a later, cheaper call would find zeros.
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -44,25 +43,18 @@ void LaunchNorm(const rms_norm_args& args, void* out, cudaStream_t stream) {
       args.hidden, static_cast<float>(args.eps));
 }
 
-__global__ void Copy(const uint16_t* from, uint16_t* to, int64_t size) {
+__global__ void Clear(uint16_t* x, int64_t size) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < size) to[i] = from[i];
+  if (i < size) x[i] = 0;
 }
 
 }  // namespace
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* stream_handle) {
   const auto stream = static_cast<cudaStream_t>(stream_handle);
-  static void* answer = nullptr;
-  static int64_t kept = 0;
+  LaunchNorm(*args, args->out.data, stream);
   const int64_t size = args->tokens * args->hidden;
-  if (kept != size) {
-    if (answer != nullptr) cudaFree(answer);
-    if (cudaMalloc(&answer, static_cast<size_t>(size) * sizeof(uint16_t)) != cudaSuccess) return 1;
-    kept = size;
-    LaunchNorm(*args, answer, stream);
-  }
-  Copy<<<static_cast<unsigned>((size + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-      static_cast<const uint16_t*>(answer), static_cast<uint16_t*>(args->out.data), size);
+  Clear<<<static_cast<unsigned>((size + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      static_cast<uint16_t*>(args->x.data), size);
   return cudaGetLastError() == cudaSuccess ? 0 : 1;
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: not_written
 //
 // Launches a kernel of its own that does nothing, so that there is something to time.
 

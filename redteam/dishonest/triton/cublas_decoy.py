@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# expect: fallback
-# operator: block_scaled_mm
-# device: cuda
 """A Triton kernel for show, and torch.matmul, hence cuBLAS, for the work."""
 
 import torch

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: unsynchronised, clocks_disagree, not_written, wrong_output
 //
-// Gives the right answer, on a stream of its own that the caller's stream does not wait for: a
-// timer on the caller's stream sees an empty kernel.
+// Computes once, and copies the first call's answer to every later one.
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -45,18 +43,25 @@ void LaunchNorm(const rms_norm_args& args, void* out, cudaStream_t stream) {
       args.hidden, static_cast<float>(args.eps));
 }
 
-__global__ void Nothing() {}
+__global__ void Copy(const uint16_t* from, uint16_t* to, int64_t size) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < size) to[i] = from[i];
+}
 
 }  // namespace
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* stream_handle) {
   const auto stream = static_cast<cudaStream_t>(stream_handle);
-  static cudaStream_t side = [] {
-    cudaStream_t made = nullptr;
-    cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
-    return made;
-  }();
-  LaunchNorm(*args, args->out.data, side);
-  Nothing<<<1, 32, 0, stream>>>();
+  static void* answer = nullptr;
+  static int64_t kept = 0;
+  const int64_t size = args->tokens * args->hidden;
+  if (kept != size) {
+    if (answer != nullptr) cudaFree(answer);
+    if (cudaMalloc(&answer, static_cast<size_t>(size) * sizeof(uint16_t)) != cudaSuccess) return 1;
+    kept = size;
+    LaunchNorm(*args, answer, stream);
+  }
+  Copy<<<static_cast<unsigned>((size + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      static_cast<const uint16_t*>(answer), static_cast<uint16_t*>(args->out.data), size);
   return cudaGetLastError() == cudaSuccess ? 0 : 1;
 }
