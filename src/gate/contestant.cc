@@ -325,6 +325,23 @@ Result<bool> Contestant::Call(size_t slot) {
              call_timeout_s_);
 }
 
+Result<bool> Contestant::Prepare(Stopwatch& stopwatch) {
+  if (prepared_) return true;
+  worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
+  if (!ready) return Judge(std::move(ready.error()));
+  prepared_ = true;
+  return true;
+}
+
+Result<bool> Contestant::CallDisturbed(size_t slot, Stopwatch* disturber) {
+  if (disturber == nullptr) return Call(slot);
+  gate_ = Gate::kCorrectness;
+  if (!TRY(Prepare(*disturber))) return false;
+  worker::Answer<std::unique_ptr<Disturbance>> disturbed = TRY(disturber->Disturb(*worker_));
+  if (!disturbed) return Judge(std::move(disturbed.error()));
+  return Call(slot);
+}
+
 std::vector<TimedCall> Contestant::CallsOn(const std::vector<size_t>& slots,
                                            const std::vector<device::Arena*>& inputs) {
   std::vector<TimedCall> calls;
@@ -341,11 +358,7 @@ Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& s
                               const std::vector<device::Arena*>& inputs, BatchTimes* times) {
   const Stretch stretch(Part::kTiming, candidate_.name);
   gate_ = Gate::kPerformance;
-  if (!prepared_) {
-    worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
-    if (!ready) return Judge(std::move(ready.error()));
-    prepared_ = true;
-  }
+  if (!TRY(Prepare(stopwatch))) return false;
   worker::Answer<BatchTimes> answer =
       TRY(stopwatch.Time(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
                          call_timeout_s_ * static_cast<double>(slots.size())));

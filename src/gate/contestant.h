@@ -46,6 +46,8 @@ class Contestant {
 
   // One synchronised, untimed call on a slot. False when the candidate failed.
   Result<bool> Call(size_t slot);
+  // Such a call while `disturber` disturbs the machine (Stopwatch::Disturb); null = undisturbed.
+  Result<bool> CallDisturbed(size_t slot, Stopwatch* disturber);
   // Times one call per slot in the given order. False when the candidate failed.
   Result<bool> Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                     const std::vector<device::Arena*>& inputs, BatchTimes* times);
@@ -72,6 +74,8 @@ class Contestant {
   Result<void> KeepProduct(const std::filesystem::path& library,
                            const std::filesystem::path& device_code);
   Result<bool> StartWorker();
+  // Once per worker, before the stopwatch's first use of it. False when the candidate failed.
+  Result<bool> Prepare(Stopwatch& stopwatch);
   Result<bool> LendArenas(const Workload& workload, device::Device& device,
                           const std::vector<const device::Arena*>& inputs);
   // Asks the worker; a mishap becomes the verdict at the current gate, and false comes back.

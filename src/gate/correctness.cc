@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gate/output_check.h"
+#include "gate/repetition.h"
 
 namespace roofmark::gate {
 namespace {
@@ -18,11 +19,12 @@ std::vector<std::string> Regimes(Effort effort) {
 }  // namespace
 
 Result<void> RunCorrectness(Session& session, std::vector<Contestant*> contestants,
-                            const JudgeOptions& options) {
+                            Stopwatch& stopwatch, const JudgeOptions& options) {
   std::map<const Contestant*, SeenOutputs> seen;
   size_t trial = 0;
+  size_t slot = 0;
   for (const std::string& regime : Regimes(options.effort)) {
-    const size_t slot = trial++ % session.slots();
+    slot = trial++ % session.slots();
     TRY(session.Refill(slot, regime));
     // Candidates run before the expected outputs exist anywhere.
     std::vector<Contestant*> ran;
@@ -43,7 +45,7 @@ Result<void> RunCorrectness(Session& session, std::vector<Contestant*> contestan
       }
     }
   }
-  return {};
+  return RepeatCalls(session, contestants, slot, stopwatch, options);
 }
 
 }  // namespace roofmark::gate

@@ -12,7 +12,8 @@
 namespace roofmark::gate {
 
 // Leaves those that pass undecided. Each trial lies in another slot, so addresses change too.
+// The last is repeated (repetition.h).
 Result<void> RunCorrectness(Session& session, std::vector<Contestant*> contestants,
-                            const JudgeOptions& options);
+                            Stopwatch& stopwatch, const JudgeOptions& options);
 
 }  // namespace roofmark::gate

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "device/cpu_arena.h"
+#include "gate/cpu_disturbance.h"
 #include "gate/ledger.h"
 #include "worker/bell_page.h"
 #include "worker/cpu_sampler.h"
@@ -52,6 +53,10 @@ class CpuStopwatch final : public Stopwatch {
                                                std::span<const TimedCall> calls,
                                                const std::string& workspace,
                                                double timeout_s) override;
+  Result<worker::Answer<std::unique_ptr<Disturbance>>> Disturb(worker::Worker& worker) override {
+    return worker::Answer<std::unique_ptr<Disturbance>>(
+        DisturbCpu(worker.pid(), random_.Below(uint64_t{1} << 62)));
+  }
   std::string ClockFault(const Clocks& clocks) const override;
 
  private:

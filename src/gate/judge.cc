@@ -30,7 +30,7 @@ Result<void> RunGates(Session& session, const Sol& sol, const std::vector<Contes
   }
   // From here every undecided contestant has a live worker with this workload's arenas.
   if (options.last_gate == Gate::kCompile) return {};
-  TRY(RunCorrectness(session, Undecided(contestants), options));
+  TRY(RunCorrectness(session, Undecided(contestants), bench.stopwatch, options));
   for (Contestant* contestant : Undecided(contestants)) {
     if (options.last_gate == Gate::kCorrectness) {
       contestant->Refuse(Gate::kCorrectness, Outcome::kPassed, "");

@@ -23,8 +23,20 @@ std::string IndexText(const Tensor& tensor, int64_t flat) {
   return fmt::format("{}[{}]", tensor.name, fmt::join(index, ", "));
 }
 
-// The outcome that a comparison means, or nothing when it is within the tolerance.
-std::optional<std::pair<Outcome, std::string>> FaultOf(const device::Comparison& found,
+// The largest of n rounding errors grows with n even when each is honest. Bounds are placed on
+// outputs of up to 2^20 elements (tests/operators); beyond, the part that scales with the output's
+// rms follows the expected maximum of n normal errors, sqrt(2 ln n).
+// Source: Embrechts, Kluppelberg, Mikosch, Modelling Extremal Events, section 3.3 (normal law).
+Tolerance ForElements(Tolerance tolerance, int64_t elements) {
+  const double growth =
+      std::log(static_cast<double>(std::max<int64_t>(elements, 2))) / std::log(0x1p20);
+  tolerance.atol_rms *= std::sqrt(std::max(1.0, growth));
+  return tolerance;
+}
+
+}  // namespace
+
+std::optional<std::pair<Outcome, std::string>> FaultIn(const device::Comparison& found,
                                                        const Tensor& tensor) {
   if (found.within && found.poisoned == 0 && found.non_finite == 0) return std::nullopt;
   if (found.poisoned > 0) {
@@ -52,19 +64,6 @@ std::optional<std::pair<Outcome, std::string>> FaultOf(const device::Comparison&
                                found.rel_l2, tensor.name));
 }
 
-// The largest of n rounding errors grows with n even when each is honest. Bounds are placed on
-// outputs of up to 2^20 elements (tests/operators); beyond, the part that scales with the output's
-// rms follows the expected maximum of n normal errors, sqrt(2 ln n).
-// Source: Embrechts, Kluppelberg, Mikosch, Modelling Extremal Events, section 3.3 (normal law).
-Tolerance ForElements(Tolerance tolerance, int64_t elements) {
-  const double growth =
-      std::log(static_cast<double>(std::max<int64_t>(elements, 2))) / std::log(0x1p20);
-  tolerance.atol_rms *= std::sqrt(std::max(1.0, growth));
-  return tolerance;
-}
-
-}  // namespace
-
 Result<device::Comparison> CompareOutput(device::Device& device, device::Arena& got,
                                          device::Arena& want, size_t place,
                                          const Tolerance& tolerance) {
@@ -89,9 +88,7 @@ Result<void> PrepareSlot(Session& session, Contestant& contestant, size_t slot) 
   return {};
 }
 
-Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,
-                         SeenOutputs* seen) {
-  const Stretch stretch(Part::kCompare, contestant.candidate().name);
+Result<bool> CheckUntouched(Session& session, Contestant& contestant, size_t slot, Gate gate) {
   if (!TRY(contestant.output(slot).GuardsIntact())) {
     contestant.Refuse(gate, Outcome::kOutOfBounds,
                       "bytes before or after the outputs were overwritten");
@@ -101,6 +98,13 @@ Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, 
     contestant.Refuse(gate, Outcome::kInputMutated, "inputs changed during the call");
     return false;
   }
+  return true;
+}
+
+Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,
+                         SeenOutputs* seen) {
+  const Stretch stretch(Part::kCompare, contestant.candidate().name);
+  if (!TRY(CheckUntouched(session, contestant, slot, gate))) return false;
   if (!seen->insert(TRY(contestant.output(slot).Fingerprints())).second) {
     // A buffer that is still all poison repeats too; CheckValues names that better.
     TRY(session.Expect(slot));
@@ -127,7 +131,7 @@ Result<bool> CheckValues(Session& session, Contestant& contestant, size_t slot, 
                                                           session.want(), place, tolerance->second),
                                             "comparing " + session.workload().Id());
     contestant.verdict.max_error = std::max(contestant.verdict.max_error, found.max_ratio);
-    const auto fault = FaultOf(found, tensor);
+    const auto fault = FaultIn(found, tensor);
     if (!fault) continue;
     std::string reason = fault->second;
     if (!options.dump_dir.empty()) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,13 @@ using SeenOutputs = std::set<std::vector<uint64_t>>;
 // Poisons the contestant's outputs of this slot; those that are updated in place get the slot's
 // input of their name.
 Result<void> PrepareSlot(Session& session, Contestant& contestant, size_t slot);
+
+// The outcome that a comparison means, with what was seen; nothing when it is within the tolerance.
+std::optional<std::pair<Outcome, std::string>> FaultIn(const device::Comparison& found,
+                                                       const Tensor& tensor);
+
+// Guards and inputs after a call. False (with the verdict written) when one was touched.
+Result<bool> CheckUntouched(Session& session, Contestant& contestant, size_t slot, Gate gate);
 
 // Guards, inputs and repeated answers. False (with the verdict written) when one of them is bad.
 Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,

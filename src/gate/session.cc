@@ -90,6 +90,14 @@ Result<void> Session::Refill(size_t slot, const std::string& regime) {
   return {};
 }
 
+Result<void> Session::CopyInputs(size_t from, size_t to) {
+  for (const device::TensorPlace& place : inputs_[from]->layout().places) {
+    TRY(inputs_[to]->Copy(place.offset, *inputs_[from], place.offset, place.tensor.Bytes()));
+  }
+  fingerprints_[to] = TRY(inputs_[to]->Fingerprints());
+  return {};
+}
+
 Result<bool> Session::Intact(size_t slot) {
   if (!TRY(inputs_[slot]->GuardsIntact())) return false;
   return TRY(inputs_[slot]->Fingerprints()) == fingerprints_[slot];

@@ -30,6 +30,8 @@ class Session {
 
   // Fresh values in a slot, from a new secret seed.
   Result<void> Refill(size_t slot, const std::string& regime);
+  // Gives `to` the values of `from`, at other addresses.
+  Result<void> CopyInputs(size_t from, size_t to);
   // False when the slot's inputs or their guards changed since Refill.
   Result<bool> Intact(size_t slot);
   // Computes expected outputs for what lies in the slot; they stay in want() until the next call.

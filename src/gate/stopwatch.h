@@ -9,6 +9,7 @@
 // CPU.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,6 +59,15 @@ struct Provenance {
   std::string path;
 };
 
+// The machine is disturbed while this lives.
+class Disturbance {
+ public:
+  Disturbance() = default;
+  Disturbance(const Disturbance&) = delete;
+  Disturbance& operator=(const Disturbance&) = delete;
+  virtual ~Disturbance() = default;
+};
+
 class Stopwatch {
  public:
   virtual ~Stopwatch() = default;
@@ -79,6 +89,10 @@ class Stopwatch {
                                                        double timeout_s);
   // The granularity of the published clock; 0 where it is finer than anything that matters.
   virtual double TickNs() const { return 0; }
+  // Makes this worker's next call meet another schedule than an idle machine gives it, drawn at
+  // random: other work on the processor, fewer of its cores. An honest call takes longer, no more.
+  // Null where this device knows no disturbance. Requires: Prepare.
+  virtual Result<worker::Answer<std::unique_ptr<Disturbance>>> Disturb(worker::Worker& worker);
   // Whether the three clocks of a workload agree; on disagreement the text names the fault (side
   // stream, work after return, tampered timer). Empty when they agree.
   virtual std::string ClockFault(const Clocks& clocks) const = 0;

@@ -82,6 +82,11 @@ Result<worker::Answer<BatchTimes>> Stopwatch::Attribute(worker::Worker& /*worker
   return worker::Answer<BatchTimes>(BatchTimes{});
 }
 
+Result<worker::Answer<std::unique_ptr<Disturbance>>> Stopwatch::Disturb(
+    worker::Worker& /*worker*/) {
+  return worker::Answer<std::unique_ptr<Disturbance>>(nullptr);
+}
+
 void Timing::Add(const BatchTimes& times) {
   Append(times.time_ns, &time_ns);
   Append(times.device_ns, &device_ns);

@@ -89,6 +89,8 @@ Result<void> ReadMeasurements(const Json& json, Verdict* verdict) {
 // Verdicts of older stores have none of these.
 Result<void> ReadCircumstances(const Json& json, Verdict* verdict) {
   if (json.Find("mode") != nullptr) verdict->mode = TRY(ParseMode(TRY(json.String("mode"))));
+  const Json* const same = json.Find("deterministic");
+  if (same != nullptr && !same->is_null()) verdict->deterministic = TRY(json.Bool("deterministic"));
   const Json* const bound = json.Find("launch_bound");
   if (bound != nullptr && !bound->is_null()) verdict->launch_bound = TRY(json.Bool("launch_bound"));
   if (json.Find("fitness") == nullptr) return {};
@@ -203,6 +205,7 @@ Json VerdictToJson(const Verdict& verdict, Samples samples) {
       .Set("level", verdict.level)
       .Set("max_error", verdict.max_error)
       .Set("kernels", Json::Array(verdict.kernels.begin(), verdict.kernels.end()));
+  json.Set("deterministic", verdict.deterministic ? Json(*verdict.deterministic) : Json());
   json.Set("mode", ModeName(verdict.mode))
       .Set("launch_bound", verdict.launch_bound ? Json(*verdict.launch_bound) : Json());
   if (!verdict.fitness.empty()) {

@@ -107,7 +107,10 @@ struct Verdict {
   std::vector<std::string> kernels;  // what ran, "owner share name"
   std::string level;                 // what could be enforced on this machine, and what not
   double max_error = 0;              // largest element error over its tolerance; 1 = at the limit
-  Mode mode = Mode::kEager;          // how the timed calls were made
+  // Whether calls with equal inputs, at other addresses and on a disturbed machine, gave the same
+  // bits each time; unknown where no call was repeated.
+  std::optional<bool> deterministic;
+  Mode mode = Mode::kEager;  // how the timed calls were made
   // Whether the speed of light or the time is so near the device's launch floor that the kernel has
   // little to do with it (kLaunchBound); unknown where the device's card has no floor.
   std::optional<bool> launch_bound;
