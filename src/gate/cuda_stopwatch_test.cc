@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate/cuda_stopwatch.h"
 
+#include <chrono>
 #include <functional>
+#include <thread>
 
 #include "base/testing.h"
 #include "device/fake_device.h"
@@ -26,6 +28,7 @@ class ScriptedWorker final : public worker::Worker {
   Result<worker::Answer<Json>> Receive(double) override {
     const std::string phase = *asked.back().String("phase");
     Json reply = Json::MakeObject().Set("ok", true);
+    if (phase == "queue" && on_queue) on_queue(*asked.back().Bool("skip"));
     if (phase == "go") {
       if (on_go) on_go();
       reply.Set("held", held);
@@ -50,6 +53,7 @@ class ScriptedWorker final : public worker::Worker {
   bool has_meter = true;
   bool held = true;
   std::function<void()> on_go;
+  std::function<void(bool)> on_queue;
 
  private:
   std::string level_;
@@ -158,14 +162,56 @@ TEST_F(CudaStopwatchTest, RefusesRepliesWithTooFewEvents) {
   EXPECT_THAT(times->error().reason, HasSubstr("events are missing"));
 }
 
-TEST_F(CudaStopwatchTest, DoesNotPairItsClockWhenTheCallWaitsForTheDevice) {
+TEST_F(CudaStopwatchTest, PublishesTheJudgesClockWhenTheCallWaitsForTheDevice) {
   Kernel(0, 2'000, 3'000);
   Kernel(1, 2'000, 4'000);
   worker_.held = false;
+  // Its meter says 3 us a call; the judge sees milliseconds.
+  worker_.on_queue = [](bool skip) {
+    if (!skip) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
   const auto times = Time();
   ASSERT_TRUE(times->has_value());
   EXPECT_TRUE((*times)->host_ns.empty());
-  EXPECT_THAT((*times)->level, HasSubstr("waits for the device"));
+  ASSERT_EQ((*times)->time_ns.size(), 1U);
+  EXPECT_GT((*times)->time_ns[0], 1e6);
+  EXPECT_THAT((*times)->level, HasSubstr("by the judge's clock"));
+}
+
+TEST_F(CudaStopwatchTest, HoldsAWorkerNoMoreWhoseCallsWait) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  worker_.held = false;
+  ASSERT_THAT(Time(), IsOk());
+  ASSERT_THAT(Time(), IsOk());
+  std::vector<int64_t> holds;
+  for (const Json& request : worker_.asked) {
+    if (const auto hold = request.Int("hold_ns")) holds.push_back(*hold);
+  }
+  ASSERT_EQ(holds.size(), 4U);
+  EXPECT_GT(holds.front(), 0);
+  EXPECT_EQ(holds.back(), 0);
+}
+
+TEST_F(CudaStopwatchTest, AnOutputThatIsThereBeforeItsCallRanWasWrittenByOtherMeans) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  worker_.on_queue = [this](bool skip) {
+    if (!skip) Write();
+  };
+  const auto times = Time();
+  ASSERT_FALSE(times->has_value());
+  EXPECT_EQ(times->error().outcome, Outcome::kUnsynchronised);
+  EXPECT_THAT(times->error().reason, HasSubstr("before its call ran"));
+}
+
+TEST_F(CudaStopwatchTest, WorkBetweenBatchesIsSeen) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  meter_.outside = 3;
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->unsynchronised, HasSubstr("3 operations ran on the device outside"));
 }
 
 Clocks At(double device, double event, double host) {

@@ -180,7 +180,10 @@ void Place(const MeterReport& report, size_t index, const std::vector<Window>& w
 }  // namespace
 
 Result<MeterReport> ParseMeterReport(const Json& json) {
-  MeterReport report{.fault = TRY(json.String("fault")), .dropped = TRY(json.Int("dropped"))};
+  MeterReport report{.fault = TRY(json.String("fault")),
+                     .dropped = TRY(json.Int("dropped")),
+                     .outside = TRY(json.Int("outside")),
+                     .outside_name = TRY(json.String("outside_name"))};
   const Json* const modules = TRY(json.ArrayAt("modules"));
   for (const Json& module : modules->array()) report.modules.push_back(TRY(ParseModule(module)));
   const Json* const names = TRY(json.ArrayAt("names"));
@@ -206,6 +209,11 @@ Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256
   if (report.dropped > 0) {
     timeline.fault = fmt::format("CUPTI dropped {} records", report.dropped);
     return timeline;
+  }
+  if (report.outside > 0) {
+    Note(timeline,
+         fmt::format("{} operation{} ran on the device outside of any call, {} first",
+                     report.outside, report.outside == 1 ? "" : "s", report.outside_name));
   }
   const Staged staged = FindWindows(report, stage_sha256, calls);
   timeline.fault = staged.fault;

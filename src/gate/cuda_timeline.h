@@ -37,6 +37,8 @@ struct MeteredOperation {
 struct MeterReport {
   std::string fault;  // why nothing was metered
   int64_t dropped = 0;
+  int64_t outside = 0;  // operations between the last batch or call and this batch
+  std::string outside_name;
   std::vector<MeteredModule> modules;
   std::vector<MeteredName> names;
   std::vector<MeteredOperation> operations;  // by start

@@ -60,6 +60,8 @@ class ScriptedMeter {
     return Json::MakeObject()
         .Set("fault", fault)
         .Set("dropped", dropped)
+        .Set("outside", outside)
+        .Set("outside_name", outside > 0 ? "kernel" : "")
         .Set("module_count", 1)
         .Set("modules", modules_)
         .Set("names", names_)
@@ -68,6 +70,7 @@ class ScriptedMeter {
 
   std::string fault;
   int64_t dropped = 0;
+  int64_t outside = 0;
 
  private:
   Json modules_ = Json::MakeArray();

@@ -54,6 +54,9 @@ std::pair<Outcome, std::string> FaultOf(const Timing& timing, const Sol& sol,
   if (std::string fault = stopwatch.ClockFault(*verdict.clocks); !fault.empty()) {
     return {Outcome::kClocksDisagree, std::move(fault)};
   }
+  if (verdict.time_ns->low <= 0) {
+    return {Outcome::kClocksDisagree, "by its meter, calls took no time at all"};
+  }
   if (verdict.attainment && verdict.attainment->median > LightSlack(sol)) {
     return {Outcome::kFasterThanLight,
             fmt::format("{} is under the speed of light of {} ({} ceilings): a clock, a formula or "
@@ -123,7 +126,8 @@ void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
                           .host = OrZero(timing.host_ns)};
   verdict.shares = SharesOf(timing.owner_ns);
   verdict.kernels = timing.kernels;
-  if (sol.ns > 0) {
+  // A time of nothing is no time; FaultOf says whose fault that is.
+  if (sol.ns > 0 && verdict.time_ns->low > 0) {
     verdict.attainment = AttainmentOf(*verdict.time_ns, sol.ns);
     verdict.attainment_against = sol.against;
   }

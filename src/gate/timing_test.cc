@@ -59,6 +59,16 @@ TEST_F(ConcludeTest, PassesAStableTimeAndComputesAttainment) {
   EXPECT_EQ(verdict.attainment_against, "datasheet");
 }
 
+TEST_F(ConcludeTest, ATimeOfNothingIsNoTime) {
+  Timing timing;
+  timing.Add(Batch(std::vector<double>(40, 0), Owner::kOwn));
+  const Verdict verdict = Conclusion(timing, {.ns = 500, .against = "datasheet"});
+  EXPECT_EQ(verdict.outcome, Outcome::kClocksDisagree);
+  EXPECT_FALSE(verdict.attainment.has_value());
+  EXPECT_THAT(VerdictToJson(verdict, Samples::kOmit).Dump(),
+              testing::HasSubstr("\"attainment\": null"));
+}
+
 TEST_F(ConcludeTest, MarksWhatIsNearTheLaunchFloor) {
   EXPECT_FALSE(Conclusion(Steady()).launch_bound) << "no floor is known";
   EXPECT_EQ(Conclusion(Steady(), {.floor_ns = 700}).launch_bound, false);

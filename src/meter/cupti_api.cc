@@ -48,7 +48,6 @@ CuptiApi LoadCupti() {
                         Bind(library, api.enable_callback, "cuptiEnableCallback") &&
                         Bind(library, api.register_callbacks, "cuptiActivityRegisterCallbacks") &&
                         Bind(library, api.activity_enable, "cuptiActivityEnable") &&
-                        Bind(library, api.activity_disable, "cuptiActivityDisable") &&
                         Bind(library, api.flush_all, "cuptiActivityFlushAll") &&
                         Bind(library, api.next_record, "cuptiActivityGetNextRecord") &&
                         Bind(library, api.dropped_records, "cuptiActivityGetNumDroppedRecords") &&

@@ -103,7 +103,6 @@ struct CuptiApi {
   cupti::Status (*enable_callback)(uint32_t, cupti::Subscriber, int, uint32_t) = nullptr;
   cupti::Status (*register_callbacks)(cupti::BufferRequested, cupti::BufferCompleted) = nullptr;
   cupti::Status (*activity_enable)(int) = nullptr;
-  cupti::Status (*activity_disable)(int) = nullptr;
   cupti::Status (*flush_all)(uint32_t) = nullptr;
   cupti::Status (*next_record)(uint8_t*, size_t, void**) = nullptr;
   cupti::Status (*dropped_records)(void*, uint32_t, size_t*) = nullptr;

@@ -54,11 +54,15 @@ void Meter::Attach() {
 
 void Meter::Start() {
   Attach();
+  Flush();
   {
     const std::lock_guard lock(mutex_);
+    outside_ = operations_.size();
+    outside_name_ = operations_.empty() ? "" : names_[operations_.front().name];
     operations_.clear();
     dropped_ = 0;
-    if (!fault_.empty()) return;
+    if (!fault_.empty() || recording_) return;
+    recording_ = true;
   }
   for (const int kind : {cupti::kKindConcurrentKernel, cupti::kKindMemcpy, cupti::kKindMemcpyPeer,
                          cupti::kKindMemset}) {
@@ -69,18 +73,23 @@ void Meter::Start() {
   }
 }
 
-Testimony Meter::Drain() {
-  // Flushing calls OnBufferCompleted on this thread, which takes the lock itself.
-  if (api_.flush_all != nullptr && fault_.empty()) {
-    if (const auto status = api_.flush_all(cupti::kFlushForced); status != 0) {
-      const std::lock_guard lock(mutex_);
-      Fault("flushing activity records", status);
-    }
-    for (const int kind : {cupti::kKindConcurrentKernel, cupti::kKindMemcpy, cupti::kKindMemcpyPeer,
-                           cupti::kKindMemset}) {
-      api_.activity_disable(kind);
-    }
+// Flushing calls OnBufferCompleted on this thread, which takes the lock itself.
+void Meter::Flush() {
+  if (api_.flush_all == nullptr || !fault_.empty() || !recording_) return;
+  if (const auto status = api_.flush_all(cupti::kFlushForced); status != 0) {
+    const std::lock_guard lock(mutex_);
+    Fault("flushing activity records", status);
   }
+}
+
+void Meter::Discard() {
+  Flush();
+  const std::lock_guard lock(mutex_);
+  operations_.clear();
+}
+
+Testimony Meter::Drain() {
+  Flush();
   const std::lock_guard lock(mutex_);
   Testimony testimony;
   testimony.fault = fault_;
@@ -89,6 +98,8 @@ Testimony Meter::Drain() {
   testimony.module_count = modules_.size();
   testimony.operations = std::exchange(operations_, {});
   testimony.dropped = std::exchange(dropped_, 0);
+  testimony.outside = std::exchange(outside_, 0);
+  testimony.outside_name = std::exchange(outside_name_, {});
   for (const std::string& name : names_) {
     const auto found = modules_by_kernel_.find(name);
     testimony.name_modules.push_back(found == modules_by_kernel_.end() ? std::vector<uint32_t>()

@@ -46,10 +46,13 @@ struct Testimony {
   std::vector<std::vector<uint32_t>> name_modules;  // modules that hold a kernel of that name
   std::vector<OperationRecord> operations;
   uint64_t dropped = 0;       // records that CUPTI lost
+  uint64_t outside = 0;       // operations between the last Drain or Discard and Start
+  std::string outside_name;   // the first of them
   uint64_t module_count = 0;  // all modules loaded, also those that ran nothing
 };
 
-// {"fault", "dropped", "module_count", "modules": [{sha256, loader, callers, bytes}],
+// {"fault", "dropped", "outside", "outside_name", "module_count", "modules": [{sha256, loader,
+// callers, bytes}],
 //  "names": [{"name", "modules": [index]}],
 //  "operations": [[kind, name, start_ns, end_ns, stream, correlation]]}
 // with kind 0 kernel, 1 memcpy, 2 memset. Only modules that some name refers to are listed.
@@ -62,8 +65,12 @@ class Meter {
 
   // Subscribes to module loads. Safe to call again.
   void Attach();
+  // Recording begins with the first Start and never stops: work between batches, by a thread or on
+  // another stream, would be work that no clock sees.
   void Start();
   Testimony Drain();
+  // Forgets what was recorded so far: an untimed call that the judge asked for is over.
+  void Discard();
 
  private:
   Meter() = default;
@@ -76,10 +83,12 @@ class Meter {
   void AddRecord(const void* record);
   uint32_t NameIndex(const char* name);
   void Fault(const char* what, cupti::Status status);
+  void Flush();
 
   std::mutex mutex_;
   CuptiApi api_;
   bool attached_ = false;
+  bool recording_ = false;
   std::string fault_;
   cupti::Subscriber subscriber_ = nullptr;
   std::vector<ModuleRecord> modules_;
@@ -88,6 +97,8 @@ class Meter {
   std::vector<std::string> names_;
   std::vector<OperationRecord> operations_;
   uint64_t dropped_ = 0;
+  uint64_t outside_ = 0;
+  std::string outside_name_;
 };
 
 }  // namespace roofmark::meter

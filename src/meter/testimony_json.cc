@@ -77,6 +77,8 @@ std::string TestimonyToJson(const Testimony& testimony) {
   std::string out = "{\"fault\":";
   AppendString(out, testimony.fault);
   out += ",\"dropped\":" + std::to_string(testimony.dropped);
+  out += ",\"outside\":" + std::to_string(testimony.outside) + ",\"outside_name\":";
+  AppendString(out, testimony.outside_name);
   out += ",\"module_count\":" + std::to_string(testimony.module_count);
   std::vector<ModuleRecord> modules;
   for (size_t i = 0; i < listed.size(); ++i) {

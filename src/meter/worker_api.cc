@@ -154,6 +154,10 @@ void roofmark_meter_start(void) {
   Meter::Instance().Start();
 }
 
+void roofmark_meter_discard(void) {
+  Meter::Instance().Discard();
+}
+
 const char* roofmark_meter_drain(void) {
   State().testimony = roofmark::meter::TestimonyToJson(Meter::Instance().Drain());
   return State().testimony.c_str();

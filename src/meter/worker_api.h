@@ -32,6 +32,7 @@ int roofmark_stage_go(void);
 int roofmark_stage_times(double* event_ns, int* held);
 
 void roofmark_meter_start(void);
+void roofmark_meter_discard(void);
 // The testimony since the start as JSON; stays valid until the next call.
 const char* roofmark_meter_drain(void);
 }

@@ -99,7 +99,9 @@ class Device:
         return with_fp8_type(tensor, dtype) if fp8_types else tensor
 
     def synchronize(self):
-        self._check(self._library.roofmark_cuda_synchronize())
+        status = self._library.roofmark_cuda_synchronize()
+        self._library.roofmark_meter_discard()  # an untimed call is over
+        self._check(status)
 
     def release(self):
         """Gives memory that PyTorch keeps for later back to the machine."""
@@ -112,6 +114,7 @@ class Device:
             cubin = bytes.fromhex(request["cubin"])
             flush_bytes = request["flush_bytes"]
             self._check(self._library.roofmark_stage_open(cubin, len(cubin), flush_bytes))
+            self._library.roofmark_meter_start()  # and from here on it never stops
             return {}
         if phase == "queue":
             return self._queue(request, calls, call)
