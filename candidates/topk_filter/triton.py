@@ -25,7 +25,7 @@ def _filter(logits, out, vocab, top_k, BLOCK: tl.constexpr):
     prefix = tl.zeros((), dtype=tl.uint32)  # of the k-th largest, as far as it is known
     wanted = top_k  # its place among those that share the prefix
     for step in tl.static_range(4):
-        shift: tl.constexpr = 24 - 8 * step
+        shift = 24 - 8 * step
         counts = tl.zeros((256,), dtype=tl.int32)
         for first in range(0, vocab, BLOCK):
             inside = first + lane < vocab
