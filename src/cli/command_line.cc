@@ -106,9 +106,10 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
                    "lint: published, corrected, small, imported or all");
   verb->add_option("--device", args->device, "lint: cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  verb->add_option("--regime", args->regimes, "lint: typical, heavy_tail, offset (default: all)")
+  verb->add_option("--regime", args->regimes,
+                   "lint: typical, heavy_tail, offset (default: these), denormals")
       ->delimiter(',')
-      ->check(CLI::IsMember({"typical", "heavy_tail", "offset"}));
+      ->check(CLI::IsMember({"typical", "heavy_tail", "offset", "denormals"}));
   verb->add_flag("--references", args->references_only,
                  "lint: only run the references, and time them");
   AddJson(verb, &args->format);
@@ -146,7 +147,8 @@ void AddPack(CLI::App* app, Chosen* chosen) {
       AddVerb(app, chosen, args, "pack", "write the sealed bundle of one operator and lane",
               "roofmark pack --operator rms_norm --lane cuda -o bundle/");
   verb->add_option("--operator", args->op, "operator");
-  verb->add_option("--lane", args->lane, "cpp, cuda, triton, gluon, cutedsl, tilelang, flydsl or torch");
+  verb->add_option("--lane", args->lane,
+                   "cpp, cuda, triton, gluon, cutedsl, tilelang, flydsl or torch");
   verb->add_option("--alias", args->alias, "hide the operator's name behind this one");
   verb->add_option("-o,--out", args->out, "folder to write");
   verb->add_option("--check", args->check, "prove that nothing hidden is in this bundle");

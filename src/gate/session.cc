@@ -14,6 +14,9 @@ namespace {
 
 constexpr size_t kMinSlots = 3;
 constexpr size_t kMaxSlots = 16;
+// Operands of this many caches leave nothing of one call to the next; they get only the second slot
+// that changes their addresses.
+constexpr double kNoRotation = 4;
 // What the reference and the candidates need beside the arenas (their own temporaries).
 constexpr double kUsableMemory = 0.45;
 
@@ -31,7 +34,8 @@ size_t SlotCount(const Workload& workload, const device::DeviceInfo& device, siz
       static_cast<size_t>(std::max(0.0, usable / (in + out * static_cast<double>(contestants))));
   const auto rotation =
       static_cast<size_t>(2 * static_cast<double>(device.cache_bytes) / (in + out)) + 2;
-  const size_t wanted = std::clamp(rotation, kMinSlots, kMaxSlots);
+  const bool rotates = in + out <= kNoRotation * static_cast<double>(device.cache_bytes);
+  const size_t wanted = rotates ? std::clamp(rotation, kMinSlots, kMaxSlots) : 2;
   const size_t slots = std::min(wanted, fits);
   return slots >= 2 ? slots : 0;
 }

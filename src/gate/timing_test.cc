@@ -128,6 +128,16 @@ TEST(Enough, GoesOnWhileTheIntervalIsWideAndTheBudgetLasts) {
   EXPECT_TRUE(Enough(timing, plan));
 }
 
+TEST(SlotCount, OperandsOfMoreThanFourCachesAreNotRotated) {
+  Workload workload;
+  workload.inputs = {{.name = "x", .dtype = DType::kU8, .sizes = {int64_t{1} << 30}}};
+  workload.outputs = {{.name = "y", .dtype = DType::kU8, .sizes = {int64_t{1} << 30}}};
+  device::DeviceInfo device{.cache_bytes = 60 << 20, .memory_bytes = int64_t{100} << 30};
+  EXPECT_EQ(SlotCount(workload, device, 1), 2U);
+  device.cache_bytes = int64_t{1} << 30;
+  EXPECT_GE(SlotCount(workload, device, 1), 3U);
+}
+
 TEST(SlotCount, RotatesOverMoreThanTwiceTheCacheWithinMemory) {
   Workload workload;
   workload.inputs = {{.name = "x", .dtype = DType::kU8, .sizes = {8 << 20}}};

@@ -160,6 +160,10 @@ TEST_F(PythonWorker, RefusesOutputsOfTheWrongStructure) {
            {"    return x.double()", "torch.float64"},
            {"    return x, x", "returned 2 outputs"},
            {"    return {'y': x}", "returned ['y']"},
+           {"    return torch.zeros(1000, device='meta')", "lies on meta; it must lie on cpu"},
+           {"    return torch.ones(1000).to_sparse()", "it must be dense"},
+           {"    return x", "shares its memory with input x"},
+           {"    return x.view(1000)[:]", "shares its memory with input x"},
            {"    return None", "NoneType"}}) {
     const Mishap fate = FateOf(model + body + "\n");
     EXPECT_EQ(fate.outcome, Outcome::kWrongStructure) << body;

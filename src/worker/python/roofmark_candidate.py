@@ -95,7 +95,7 @@ class _Function:
 
         def returning():
             result = function(**arguments)
-            return lambda: _store(result, outputs, updated)
+            return lambda: _store(result, outputs, updated, inputs)
 
         return returning if destinations.isdisjoint(arguments) else call
 
@@ -199,7 +199,7 @@ class _Class:
 
         def call():
             result = model(*positional, **named)
-            return lambda: _store(result, outputs, updated)
+            return lambda: _store(result, outputs, updated, inputs)
 
         return call
 
@@ -227,14 +227,38 @@ def _as_dict(result, outputs, updated):
     return dict(zip(names, values))
 
 
-def _store(result, outputs, updated=frozenset()):
+def _refuse_alias(name, value, inputs, returned):
+    """An output has memory of its own: a view of an input computes nothing, and one tensor is not
+    two results. Views that lie side by side in one buffer are fine."""
+    if value.numel() == 0:
+        return
+    at = value.data_ptr()
+    for other, tensor in inputs.items():
+        if tensor.data_ptr() <= at < tensor.data_ptr() + tensor.numel() * tensor.element_size():
+            raise Refusal("wrong_structure", "%s shares its memory with input %s" % (name, other))
+    if at in returned:
+        raise Refusal(
+            "wrong_structure", "%s shares its memory with output %s" % (name, returned[at])
+        )
+    returned[at] = name
+
+
+def _store(result, outputs, updated=frozenset(), inputs=None):
     """Copies what was returned into the output arena. Only plain tensors: a subclass could compute
     now what it should have computed in its call."""
+    returned = {}
     for name, value in _as_dict(result, outputs, updated).items():
         place = outputs[name]
         if type(value) not in (torch.Tensor, torch.nn.Parameter):
             raise Refusal(
                 "wrong_structure", "%s is a %s, not a torch.Tensor" % (name, type(value).__name__)
+            )
+        if value.layout != torch.strided or value.is_quantized:
+            raise Refusal("wrong_structure", "%s is %s; it must be dense" % (name, value.layout))
+        if value.device != place.device:
+            raise Refusal(
+                "wrong_structure",
+                "%s lies on %s; it must lie on %s" % (name, value.device, place.device),
             )
         if place.element_size() == 1 and value.element_size() == 1 and value.dtype != place.dtype:
             value = value.contiguous().view(place.dtype)  # fp8 as uint8 or the other way round
@@ -244,6 +268,7 @@ def _store(result, outputs, updated=frozenset()):
                 "%s is %s %s; it must be %s %s"
                 % (name, value.dtype, list(value.shape), place.dtype, list(place.shape)),
             )
+        _refuse_alias(name, value, inputs or {}, returned)
         same = value.data_ptr() == place.data_ptr() and value.stride() == place.stride()
         if not same:
             place.copy_(value)

@@ -8,6 +8,7 @@ import roofmark_ref
 import torch
 
 from roofmark_arenas import Arenas, Refusal
+from roofmark_ref import regimes
 
 # References derive several generators from one seed by small multiples; these bits leave room for
 # that in PyTorch's 64-bit seeds.
@@ -71,8 +72,8 @@ class Worker:
         places = self._arenas.tensors(request["arena"])
         seed = request["seed"] & ((1 << _SEED_BITS) - 1)
         with torch.no_grad():
-            values = self._module.inputs(
-                request["shape"], seed, request["regime"], self._device.torch_device
+            values = regimes.draw(
+                self._module, request["shape"], seed, request["regime"], self._device.torch_device
             )
             _store("inputs()", values, places)
         self._device.synchronize()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Subnormal inputs: every operator that is judged on them has finite references, and honest programs
+stay within the tolerance, also on a processor that takes every subnormal for zero, as fast-math
+kernels do.
+
+Run with PyTorch >= 1.13 on a CPU:  python3 tests/operators/regimes_test.py [OPERATOR ...]
+"""
+
+import os
+import sys
+import unittest
+
+import torch
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from card import OPERATORS, ROOT, Operator, load_module  # noqa: E402
+from roofmark_ref import regimes  # noqa: E402
+
+torch.set_num_threads(1)  # flushing is a state of each thread
+
+NAMES = [name for name in sys.argv[1:] if name in OPERATORS] or OPERATORS
+_TINY = {torch.bfloat16: 2.0**-126, torch.float16: 2.0**-14, torch.float32: 2.0**-126}
+
+
+def judged(operator):
+    """As src/gate/correctness.cc: where all outputs are compared as numbers."""
+    return all(bound["kind"] == "numeric" for bound in operator.card["tolerance"].values())
+
+
+class Subnormals(unittest.TestCase):
+    def test_some_elements_and_whole_rows_are_subnormal_and_none_is_zero(self):
+        for dtype, tiny in _TINY.items():
+            gen = torch.Generator().manual_seed(1)
+            given = torch.ones((256, 128), dtype=dtype)
+            out = regimes.with_subnormals(given, gen).to(torch.float64).abs()
+            small = out < tiny
+            with self.subTest(dtype=dtype):
+                self.assertTrue(bool(small.all(dim=1).any()))
+                self.assertLess(float(small.to(torch.float64).mean()), 0.1)
+                self.assertTrue(bool((out > 0).all()))
+                self.assertTrue(bool((given == 1).all()))
+
+    def test_other_regimes_are_the_references_own(self):
+        module = Operator("rms_norm").module
+        shape = Operator("rms_norm").resolve("s-decode")
+        got = regimes.draw(module, shape, 3, "offset", "cpu")
+        want = module.inputs(shape, 3, "offset", "cpu")
+        for name in want:
+            self.assertTrue(torch.equal(got[name], want[name]))
+
+    def test_honest_programs_pass_whether_subnormals_are_flushed_or_not(self):
+        self.assertTrue(torch.set_flush_denormal(False))
+        for name in NAMES:
+            operator = Operator(name)
+            if not judged(operator):
+                continue
+            path = os.path.join(ROOT, "operators", name, "variants.py")
+            honest = load_module("variants_of_" + name, path).HONEST
+            for shape_id in operator.tier("small"):
+                shape = operator.resolve(shape_id)
+                given = regimes.draw(operator.module, shape, 5, "denormals", "cpu")
+                expected = operator.module.reference(shape, **given)
+                for flush in (False, True):
+                    for how, compute in honest.items():
+                        torch.set_flush_denormal(flush)
+                        try:
+                            got = compute(shape, **given)
+                        finally:
+                            torch.set_flush_denormal(False)
+                        if got is None:
+                            continue
+                        worst, error, _ = operator.compare(got, expected, shape)
+                        with self.subTest(operator=name, shape=shape_id, how=how, flush=flush):
+                            self.assertLessEqual(max(worst, error), 1.0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
