@@ -100,6 +100,66 @@ TEST_F(ReadCandidateTest, RefusesAManifestThatLeavesItsFolderOrIsUnclear) {
   EXPECT_THAT(read("sources = [\"a.cc\"]\nrole = \"x\"\n"), HasError(ErrorKind::kInput, "role"));
 }
 
+TEST_F(ReadCandidateTest, RefusesOptionsThatBringInCodeOrChangeTheCompiler) {
+  Write("k/a.cu", "");
+  const auto read = [&](const std::string& options) {
+    Write("k/candidate.toml", "sources = [\"a.cu\"]\noptions = [" + options + "]\n");
+    return ReadCandidate(folder_.path() / "k");
+  };
+  for (const char* bad :
+       {"\"-fplugin=x.so\"", "\"@file\"", "\"-include\", \"/etc/passwd\"", "\"-I/usr\"",
+        "\"-lcublas\"", "\"-Wl,-rpath,/x\"", "\"-Xcompiler=-fplugin=x.so\"", "\"-gencode=x\"",
+        "\"-o\", \"x\"", "\"-Xptxas\", \"-v\"", "\"-ccbin=/x\""}) {
+    EXPECT_THAT(read(bad), HasError(ErrorKind::kInput, "is not allowed")) << bad;
+  }
+  EXPECT_THAT(read("\"-DTILE=4\", \"-O2\", \"--use_fast_math\", \"-lcuda\", \"-Xptxas=-v,-O3\", "
+                   "\"-Xcompiler=-fopenmp\", \"-lineinfo\""),
+              IsOk());
+}
+
+TEST_F(ReadCandidateTest, ReadsCompilerBindingAndHeaderOnlyLibraries) {
+  Write("k/a.cu", "");
+  Write("k/a.py", "import torch\n");
+  const auto read = [&](const std::string& manifest) {
+    Write("k/candidate.toml", manifest);
+    return ReadCandidate(folder_.path() / "k");
+  };
+  const auto candidate = read(
+      "sources = [\"a.cu\"]\ncompiler = \"nvrtc\"\nbinding = \"c\"\ninclude = [\"cutlass\"]\n");
+  ASSERT_THAT(candidate, IsOk());
+  EXPECT_EQ(candidate->compiler, "nvrtc");
+  EXPECT_EQ(candidate->libraries, std::vector<std::string>{"cutlass"});
+  EXPECT_THAT(read("sources = [\"a.cu\"]\ncompiler = \"clang\"\n"),
+              HasError(ErrorKind::kInput, "'clang'"));
+  EXPECT_THAT(read("sources = [\"a.py\"]\ncompiler = \"nvcc\"\n"),
+              HasError(ErrorKind::kInput, "lane cuda alone"));
+  EXPECT_THAT(read("sources = [\"a.cu\"]\nbinding = \"tvm-ffi\"\n"),
+              HasError(ErrorKind::kInput, "not supported"));
+  EXPECT_THAT(read("sources = [\"a.cu\"]\nbinding = \"pytorch\"\n"),
+              HasError(ErrorKind::kInput, "does not fit"));
+}
+
+TEST_F(CandidateTest, PlansNvrtcForDeviceCodeAndTheSystemsCompilerForTheHosts) {
+  Write("k/gate.cu", "");
+  Write("k/host.cc", "");
+  Write("k/candidate.toml",
+        "sources = [\"host.cc\", \"gate.cu\"]\ncompiler = \"nvrtc\"\nlane = \"cuda\"\n");
+  const auto candidate = ReadCandidate(folder_.path() / "k");
+  const auto plan = PlanBuild(*candidate, "/candidate", "/include", "/scratch", "sm_90",
+                              "/cuda/lib64/libnvrtc.so");
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(plan->command, Contains("/candidate/gate.cu"));
+  EXPECT_THAT(plan->command, Contains("/candidate/host.cc"));
+  EXPECT_THAT(plan->command, Contains(HasSubstr("--gpu-architecture=sm_90a")));
+  EXPECT_EQ(plan->device_code, "/scratch/cubins");
+  EXPECT_THAT(plan->shown, Contains(fs::path("/cuda/lib64")));
+  EXPECT_THAT(PlanBuild(*candidate, "/candidate", "/include", "/scratch", "sm_90"),
+              HasError(ErrorKind::kNotFound, "no NVRTC"));
+  Write("k/candidate.toml", "sources = [\"gate.cu\"]\ncompiler = \"nvrtc\"\n");
+  EXPECT_THAT(PlanBuild(*ReadCandidate(folder_.path() / "k"), "/c", "/i", "/o", "sm_90", "/n.so"),
+              HasError(ErrorKind::kInput, "host code"));
+}
+
 Operator SmallOperator() {
   Operator op;
   op.name = "small";

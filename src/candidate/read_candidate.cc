@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "candidate/build.h"
+#include "candidate/build_options.h"
 
 namespace roofmark::candidate {
 namespace {
@@ -127,6 +128,8 @@ Result<std::string> HashOf(const Candidate& candidate) {
                        Sha256Hex(TRY(ReadFile(candidate.folder / file, kMaxSourceBytes))));
   }
   for (const std::string& option : candidate.options) all += option + "\n";
+  for (const std::string& library : candidate.libraries) all += "library " + library + "\n";
+  if (candidate.compiler == "nvrtc") all += "nvrtc\n";
   return Sha256Hex(all);
 }
 
@@ -138,6 +141,45 @@ Result<void> CheckKeys(const Json& manifest) {
       return Fail(ErrorKind::kInput,
                   fmt::format("unknown key '{}'; known are {}", key, fmt::join(kKnown, ", ")));
     }
+  }
+  return {};
+}
+
+// `binding` says how the judge calls it, which follows from the lane; a candidate made for another
+// binding learns it here and not from a crash.
+Result<void> CheckBinding(const std::string& binding, Lane lane) {
+  if (binding == "tvm-ffi") {
+    return Fail(ErrorKind::kInput,
+                "binding = \"tvm-ffi\" is not supported; export plain C functions "
+                "(roofmark/<operator>.h), or load the module in a Python file that defines run()");
+  }
+  if (binding != "c" && binding != "python" && binding != "pytorch") {
+    return Fail(ErrorKind::kInput,
+                fmt::format("binding '{}' is not c, python or pytorch", binding));
+  }
+  if ((binding == "c") != IsNative(lane)) {
+    return Fail(ErrorKind::kInput,
+                fmt::format("binding = \"{}\" does not fit lane {}: native lanes are called by "
+                            "plain C, Python files by name (a PyTorch extension is built by "
+                            "load_inline in a Python file)",
+                            binding, LaneName(lane)));
+  }
+  return {};
+}
+
+Result<void> CheckBuild(const Json& manifest, Candidate* candidate) {
+  if (manifest.Find("binding") != nullptr) {
+    TRY(CheckBinding(TRY(manifest.String("binding")), candidate->lane));
+  }
+  if (manifest.Find("compiler") == nullptr) return {};
+  candidate->compiler = TRY(manifest.String("compiler"));
+  if (candidate->lane != Lane::kCuda) {
+    return Fail(ErrorKind::kInput, fmt::format("compiler is chosen in lane cuda alone, not in {}",
+                                               LaneName(candidate->lane)));
+  }
+  if (candidate->compiler != "nvcc" && candidate->compiler != "nvrtc") {
+    return Fail(ErrorKind::kInput,
+                fmt::format("compiler '{}' is not nvcc or nvrtc", candidate->compiler));
   }
   return {};
 }
@@ -167,8 +209,14 @@ Result<Candidate> FromManifest(const fs::path& folder, const Json& manifest) {
                 "name the files in sources = [..] or entry = \"file::function\"");
   }
   candidate.options = TRY(Texts(manifest, "options"));
+  TRY(CheckOptions(candidate.options));
   for (const std::string& name : TRY(Texts(manifest, "include"))) {
-    candidate.include_paths.push_back(TRY(InsideFolder(folder, name)));
+    // A folder of the candidate's own comes first: it may bring its own CUTLASS.
+    if (IsHeaderLibrary(name) && !fs::exists(folder / name)) {
+      candidate.libraries.push_back(name);
+    } else {
+      candidate.include_paths.push_back(TRY(InsideFolder(folder, name)));
+    }
   }
   const std::string text = TRY(ReadFile(folder / candidate.sources[0], kMaxSourceBytes));
   candidate.lane = manifest.Find("lane") != nullptr ? TRY(ParseLane(TRY(manifest.String("lane"))))
@@ -181,6 +229,7 @@ Result<Candidate> FromManifest(const fs::path& folder, const Json& manifest) {
   if (manifest.Find("deterministic") != nullptr) {
     candidate.deterministic = TRY(manifest.Bool("deterministic"));
   }
+  TRY(CheckBuild(manifest, &candidate));
   candidate.content_hash = TRY(HashOf(candidate));
   return candidate;
 }

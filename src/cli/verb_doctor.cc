@@ -6,8 +6,11 @@
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "candidate/build_options.h"
 #include "cli/args.h"
+#include "device/cuda_libraries.h"
 #include "device/device.h"
+#include "gate/static_check.h"
 #include "report/report.h"
 #include "worker/worker.h"
 
@@ -68,16 +71,69 @@ Result<std::string> SandboxLevel() {
   return worker->level();
 }
 
+// A lane whose compiler is a Python package. Packages are looked for without importing them: some
+// want a GPU for that.
+Finding PackageFinding(Lane lane, const std::string& package, const std::string& distribution,
+                       const std::string& install) {
+  const std::string program =
+      "import importlib.util as u, importlib.metadata as m, os, sys\n"
+      "first, *rest = sys.argv[1].split('.')\n"
+      "s = u.find_spec(first)\n"
+      "d = [os.path.join(f, *rest) for f in (s.submodule_search_locations or ())] if s else []\n"
+      "assert any(map(os.path.isdir, d))\n"
+      "print(m.version(sys.argv[2]))\n";
+  const auto version = LastLine({PythonPath(), "-c", program, package, distribution});
+  const std::string runs = fmt::format("runs on {}", gate::PlaceOf(lane));
+  return {.what = fmt::format("lane {}", LaneName(lane)),
+          .present = version.has_value(),
+          .detail = version ? fmt::format("{} {}; {}", distribution, *version, runs)
+                            : fmt::format("{} has no {}: {} -m pip install {}; without it the text "
+                                          "of a candidate is checked; {}",
+                                          PythonPath(), package, PythonPath(), install, runs)};
+}
+
+Finding CudaFinding() {
+  const auto nvcc = LastLine({"nvcc", "--version"});
+  const auto nvrtc = device::FindCudaLibrary(device::CudaLibrary::kNvrtc);
+  std::string detail = nvcc ? *nvcc : nvcc.error().message();
+  detail += nvrtc ? "; compiler = \"nvrtc\": " + nvrtc->string() : "; no NVRTC";
+  if (!nvcc) detail += "; both come with the CUDA toolkit";
+  return {.what = "lane cuda (nvcc, NVRTC)",
+          .present = nvcc.has_value() || nvrtc.has_value(),
+          .detail = detail};
+}
+
+std::vector<Finding> LaneFindings() {
+  std::vector<Finding> findings;
+  findings.push_back(FromResult("lane cpp (g++)", LastLine({"g++", "-dumpfullversion"})));
+  findings.push_back(CudaFinding());
+  for (const char* library : {"cutlass", "cub"}) {
+    const auto folders = candidate::HeaderFolders(library);
+    findings.push_back(
+        {.what = fmt::format("headers of {}", library),
+         .present = folders.has_value(),
+         .detail = folders ? candidate::DescribeLibrary(library) : folders.error().message()});
+  }
+  findings.push_back(PackageFinding(Lane::kTriton, "triton.language", "triton", "triton"));
+  findings.push_back(
+      PackageFinding(Lane::kGluon, "triton.experimental.gluon", "triton", "'triton>=3.5'"));
+  findings.push_back(
+      PackageFinding(Lane::kCuteDsl, "cutlass.cute", "nvidia-cutlass-dsl", "nvidia-cutlass-dsl"));
+  findings.push_back(PackageFinding(Lane::kTileLang, "tilelang", "tilelang", "tilelang"));
+  findings.push_back(PackageFinding(Lane::kFlyDsl, "flydsl", "flydsl", "flydsl"));
+  auto torch = FromResult("lane torch", PyTorch());
+  if (torch.present) torch.detail += "; baselines, on any device";
+  findings.push_back(std::move(torch));
+  return findings;
+}
+
 std::vector<Finding> Examine() {
   std::vector<Finding> findings;
   findings.push_back(DeviceFinding("cpu", device::OpenCpu()));
   findings.push_back(DeviceFinding("cuda device", device::OpenCuda()));
   findings.push_back(FromResult("sandbox", SandboxLevel()));
   findings.push_back(FromResult("references (PyTorch)", PyTorch()));
-  findings.push_back(FromResult("lane cpp (g++)", LastLine({"g++", "-dumpfullversion"})));
-  findings.push_back(FromResult("lane cuda (nvcc)", LastLine({"nvcc", "--version"})));
-  findings.push_back(FromResult(
-      "lane triton", LastLine({PythonPath(), "-c", "import triton; print(triton.__version__)"})));
+  for (Finding& finding : LaneFindings()) findings.push_back(std::move(finding));
   findings.push_back(FromResult("ncu", LastLine({"ncu", "--version"})));
   const auto chart = report::FindPlotly();
   findings.push_back(FromResult("report's chart library",

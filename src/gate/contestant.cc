@@ -8,9 +8,12 @@
 #include <iterator>
 
 #include "candidate/build.h"
+#include "candidate/build_options.h"
 #include "candidate/vendor.h"
+#include "device/cuda_libraries.h"
 #include "gate/cuda_provenance.h"
 #include "gate/ledger.h"
+#include "gate/static_check.h"
 #include "meter/cubin.h"
 
 namespace roofmark::gate {
@@ -99,6 +102,10 @@ Result<void> Contestant::CopySources() {
     if (error) return Fail(ErrorKind::kIo, include.string() + ": " + error.message());
   }
   TRY(WriteFile(stage_.path() / "include/roofmark/abi.h", candidate::AbiHeader()));
+  if (candidate_.compiler == "nvrtc") {
+    TRY(WriteFile(stage_.path() / "include/roofmark/driver.h", candidate::DriverHeader()));
+    TRY(WriteFile(stage_.path() / "include/roofmark/nvrtc.cc", candidate::NvrtcProgramText()));
+  }
   if (!candidate_.operator_alias.empty()) {
     Operator alias = op_;
     alias.name = candidate_.operator_alias;
@@ -112,15 +119,7 @@ Result<void> Contestant::CopySources() {
 Result<void> Contestant::Compile() {
   const Stretch stretch(Part::kCompile, candidate_.name);
   provenance_.lane = candidate_.lane;
-  const bool needs_gpu = NeedsGpu(candidate_.lane);
-  const bool needs_cpu = candidate_.lane == Lane::kCpp;
-  if ((needs_gpu && device_.kind == DeviceKind::kCpu) ||
-      (needs_cpu && device_.kind == DeviceKind::kCuda)) {
-    compile_outcome_ = Outcome::kUnsupported;
-    compile_reason_ = fmt::format("lane {} does not run on device {}", LaneName(candidate_.lane),
-                                  DeviceKindName(device_.kind));
-    return {};
-  }
+  if (!RunsOn(candidate_.lane, device_.kind)) return CheckOnly();
   if (IsNative(candidate_.lane)) return CompileNative();
   // Python lanes compile in their worker, in init; here only the file's place is known.
   provenance_.path = "/candidate/" + candidate_.sources.front().string();
@@ -131,14 +130,42 @@ Result<void> Contestant::Compile() {
   return {};
 }
 
+// On a machine without the lane's device: what is wrong in any case, else what is missing.
+Result<void> Contestant::CheckOnly() {
+  if (!IsNative(candidate_.lane)) {
+    StaticFinding finding = TRY(CheckText(candidate_.lane, device_.kind, stage_.path() / "run",
+                                          stage_.path() / "scratch", LoadRequest()));
+    compile_outcome_ = finding.outcome;
+    compile_reason_ = std::move(finding.reason);
+    return {};
+  }
+  const Result<void> compiled = CompileNative();
+  if (!compiled && compiled.error().kind() != ErrorKind::kNotFound) return compiled;
+  if (compile_outcome_ != Outcome::kNotRun) return {};
+  const std::string checked =
+      compiled ? std::string("it compiles and links to no vendor library")
+               : "nothing, since its compiler is missing: " + compiled.error().message();
+  compile_outcome_ = Outcome::kUnsupported;
+  compile_reason_ = NotRun(candidate_.lane, device_.kind, checked);
+  return {};
+}
+
 Result<void> Contestant::CompileNative() {
-  const candidate::BuildPlan plan =
-      TRY(candidate::PlanBuild(candidate_, "/candidate", "/include", "/scratch", device_.arch));
+  // Without a GPU there is no architecture to ask for; code is checked for the one that Roofmark's
+  // published results are from.
+  const bool has_arch = candidate_.lane != Lane::kCuda || device_.kind == DeviceKind::kCuda;
+  std::string nvrtc;
+  if (candidate_.compiler == "nvrtc") {
+    nvrtc = TRY(device::FindCudaLibrary(device::CudaLibrary::kNvrtc)).string();
+  }
+  const candidate::BuildPlan plan = TRY(candidate::PlanBuild(
+      candidate_, "/candidate", "/include", "/scratch", has_arch ? device_.arch : "sm_90", nvrtc));
   const worker::Answer<std::string> answer =
       TRY(worker::RunSandboxed({.argv = plan.command,
                                 .folder = stage_.path() / "src",
                                 .include = stage_.path() / "include",
                                 .scratch = stage_.path() / "build",
+                                .shown = plan.shown,
                                 .timeout_s = kCompileTimeoutS}));
   if (!answer) {
     const bool late = answer.error().outcome == Outcome::kTimedOut;
@@ -199,6 +226,11 @@ void Contestant::Refuse(Gate gate, Outcome outcome, std::string reason) {
   verdict.outcome = outcome;
   verdict.reason = std::move(reason);
   if (worker_ != nullptr) verdict.level = worker_->level();
+  // Header-only libraries of this machine count as the candidate's own source, and are listed.
+  for (const std::string& library : candidate_.libraries) {
+    verdict.level += fmt::format("{}own headers {}", verdict.level.empty() ? "" : "; ",
+                                 candidate::DescribeLibrary(library));
+  }
 }
 
 Result<bool> Contestant::Judge(worker::Mishap mishap) {
@@ -232,13 +264,17 @@ Result<bool> Contestant::StartWorker() {
     const Stretch stretch(Part::kWorkerStart);
     worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
   }
-  return Ask(Json::MakeObject()
-                 .Set("do", "load")
-                 .Set("path", provenance_.path)
-                 .Set("lane", LaneName(candidate_.lane))
-                 .Set("entry", candidate_.entry)
-                 .Set("contract", ContractOf(op_)),
-             kInitTimeoutS);
+  return Ask(LoadRequest(), kInitTimeoutS);
+}
+
+Json Contestant::LoadRequest() const {
+  const std::string source = "/candidate/" + candidate_.sources.front().string();
+  return Json::MakeObject()
+      .Set("do", "load")
+      .Set("path", IsNative(candidate_.lane) ? provenance_.path : source)
+      .Set("lane", LaneName(candidate_.lane))
+      .Set("entry", candidate_.entry)
+      .Set("contract", ContractOf(op_));
 }
 
 Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& device,

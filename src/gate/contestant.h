@@ -71,6 +71,8 @@ class Contestant {
 
   Result<void> CopySources();
   Result<void> CompileNative();
+  Result<void> CheckOnly();
+  Json LoadRequest() const;
   Result<void> KeepProduct(const std::filesystem::path& library,
                            const std::filesystem::path& device_code);
   Result<bool> StartWorker();

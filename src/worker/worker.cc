@@ -54,7 +54,8 @@ Outcome StatedOutcome(const Json& reply, std::string_view verb) {
   constexpr std::array kAllowed = {Outcome::kRuntimeError, Outcome::kBadInterface,
                                    Outcome::kWrongStructure, Outcome::kOutOfMemory,
                                    Outcome::kUnsupported};
-  if (*outcome == Outcome::kCompileError && verb == "load") return *outcome;
+  const bool compiles = verb == "load" || verb == "check";
+  if (*outcome == Outcome::kCompileError && compiles) return *outcome;
   return std::ranges::find(kAllowed, *outcome) != kAllowed.end() ? *outcome
                                                                  : Outcome::kRuntimeError;
 }
@@ -269,6 +270,7 @@ Result<Answer<std::string>> RunSandboxed(const SandboxedCommand& command) {
   SandboxSpec spec{.tree = TRY(PlanTree({.folder = command.folder,
                                          .include = command.include,
                                          .scratch = command.scratch,
+                                         .shown = command.shown,
                                          .temporary_bytes = command.memory_bytes / 2})),
                    .argv = command.argv,
                    .environment = BaseEnvironment(),

@@ -12,6 +12,9 @@
 //   unmap  {arena}
 //   load   {path, lane, entry, contract: {inputs, outputs, axes, attributes: [names]}}; a reference
 //          is loaded with {path} alone
+//   check  {path, lane, entry, contract, precompile: bool}    Python candidates: what their text
+//                                    tells, without running it (roofmark_static.py)
+//                                    -> {"text", "kernels", "installed", "compiler", "precompiled"}
 //   init   {shape: {axis: value}, construct}    -> {"workspace_bytes": n}; after map, since tensor
 //                                    sizes are taken from some mapped arena. `construct` (or null):
 //                                    how an imported problem builds its Model, model/shape.h
@@ -105,6 +108,7 @@ struct SandboxedCommand {
   std::filesystem::path folder;
   std::filesystem::path include;
   std::filesystem::path scratch;
+  std::vector<std::filesystem::path> shown;  // further folders, read-only where they are
   double timeout_s = 120;
   uint64_t memory_bytes = uint64_t{8} << 30;
 };

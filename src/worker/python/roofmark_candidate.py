@@ -11,6 +11,7 @@ import sys
 
 import torch
 
+import roofmark_static
 from roofmark_arenas import Arenas, Refusal, refusal_of
 from roofmark_cpu import serve_bell
 
@@ -289,8 +290,25 @@ class Worker:
     def unmap(self, request, _fds):
         return self._arenas.unmap(request)
 
+    def check(self, request, _fds):
+        """What can be said without a device. With `precompile`, and where the compiler is here, the
+        candidate's own precompile() runs: it compiles for a device that it names."""
+        found = roofmark_static.check(request)
+        precompiled = request["precompile"] and found["installed"] and found["precompiles"]
+        if precompiled:
+            function = getattr(_import(request["path"]), "precompile", None)
+            if not callable(function) or any(need for _, need in _parameters(function, "precompile")):
+                raise Refusal("bad_interface", "precompile must be a function without parameters")
+            try:
+                function()
+            except BaseException as error:
+                raise refusal_of(error, "compile_error") from None
+        found["precompiled"] = precompiled
+        return found
+
     def load(self, request, _fds):
         self._contract = request["contract"]
+        roofmark_static.require_compiler(request)
         self._module = _import(request["path"])
         entry = request.get("entry") or "run"
         names = (entry,) if entry != "run" else ("run",) + _CLASS_NAMES
