@@ -140,7 +140,8 @@ std::string Defined(std::string_view text, std::string_view name) {
   for (const std::string_view line : Split(text, '\n')) {
     const size_t at = line.find(fmt::format(" {} ", name));
     if (!line.starts_with("#define") || at == std::string_view::npos) continue;
-    return std::string(Trim(line.substr(at + name.size() + 1)));
+    const std::string_view value = Trim(line.substr(at + name.size() + 1));
+    return std::string(value.substr(0, value.find(' ')));
   }
   return "?";
 }

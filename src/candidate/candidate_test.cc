@@ -76,7 +76,7 @@ TEST_F(ReadCandidateTest, TheHashCoversSourcesHeadersAndOptions) {
     Write("k/a.cc", source);
     Write("k/include/a.h", header);
     Write("k/candidate.toml", std::string("sources = [\"a.cc\"]\ninclude = [\"include\"]\n") +
-                                  "options = [\"" + option + "\"]\n");
+                                  "options = [\"-D" + option + "\"]\n");
     return ReadCandidate(folder_.path() / "k")->content_hash;
   };
   const std::string first = hash("1", "2", "3");
