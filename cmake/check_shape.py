@@ -20,7 +20,7 @@ UNCLEAR = re.compile(r"^(utils?|common|helpers?|misc|manager|tools?)(_|$)|_(util
 REPEATED = re.compile(r"^(CMakeLists\.txt|README\.md|__init__\.py|run|candidate\.toml"
                       r"|operator\.toml|reference\.py|shapes\.jsonl|machine\.txt)$")
 # Folders whose files are data by nature: one folder an operator, a case or a run.
-DATA = ("candidates", "operators", "results", "examples", "rules", "suites")
+DATA = ("candidates", "redteam", "operators", "results", "examples", "rules", "suites")
 # Text that is compared byte by byte, or stands for a foreign file.
 VERBATIM = {"cases", "testdata", "data"}
 LATER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")

@@ -36,7 +36,12 @@ for operator in rms_norm silu_and_mul block_scaled_mm unified_attention; do
 done
 
 step "judge: kernels that cheat, crash or hang must be refused, and the next is judged as ever"
-judge "$candidates"/dishonest/*.cc "$candidates/rms_norm/rms_norm.cc" --operator rms_norm \
+cheats=()
+for name in cached_answer crash hang memory_hog mutates_input out_of_bounds prints_verdict \
+  works_after_return writes_nothing wrong_tail; do
+  cheats+=("$here/../redteam/dishonest/cpp/$name.cc")
+done
+judge "${cheats[@]}" "$candidates/rms_norm/rms_norm.cc" --operator rms_norm \
   --shape s-prefill --quick --timeout 3 --card "$out/this-cpu.toml"
 
 step "optimize: a naive kernel, improved by search and promoted only on a paired test"

@@ -160,6 +160,29 @@ TEST_F(CandidateTest, PlansNvrtcForDeviceCodeAndTheSystemsCompilerForTheHosts) {
               HasError(ErrorKind::kInput, "host code"));
 }
 
+TEST_F(ReadCandidateTest, RefusesLinksThatLeaveTheFolder) {
+  Write("k/a.cc", "");
+  Write("outside.h", "secret");
+  fs::create_directories(folder_.path() / "k/include");
+  fs::create_symlink("../outside.h", folder_.path() / "k/b.h");
+  fs::create_symlink("../..", folder_.path() / "k/include/up");
+  const auto read = [&](const char* manifest) {
+    Write("k/candidate.toml", manifest);
+    return ReadCandidate(folder_.path() / "k");
+  };
+  EXPECT_THAT(read("sources = [\"a.cc\", \"b.h\"]\n"), HasError(ErrorKind::kInput, "'b.h' leaves"));
+  EXPECT_THAT(read("sources = [\"a.cc\"]\ninclude = [\"include\"]\n"),
+              HasError(ErrorKind::kInput, "'include/up' leaves"));
+}
+
+TEST_F(ReadCandidateTest, TakesLinksThatStayInTheFolder) {
+  Write("k/a.cc", "");
+  Write("k/include/a.h", "");
+  fs::create_symlink("include/a.h", folder_.path() / "k/b.h");
+  Write("k/candidate.toml", "sources = [\"a.cc\", \"b.h\"]\ninclude = [\"include\"]\n");
+  EXPECT_THAT(ReadCandidate(folder_.path() / "k"), IsOk());
+}
+
 Operator SmallOperator() {
   Operator op;
   op.name = "small";

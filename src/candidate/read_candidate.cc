@@ -87,14 +87,36 @@ Role RoleInSource(std::string_view text) {
   return Role::kCandidate;
 }
 
+// True when the path itself, with links followed, lies in the folder. What a link points to would
+// be read by the judge, who may see more than the candidate's author.
+bool LiesInside(const fs::path& folder, const fs::path& path) {
+  std::error_code error;
+  const fs::path root = fs::canonical(folder, error);
+  if (error) return false;
+  const fs::path real = fs::canonical(path, error);
+  return !error && std::ranges::mismatch(root, real).in1 == root.end();
+}
+
+std::unexpected<Error> Leaves(std::string_view name) {
+  return Fail(ErrorKind::kInput, fmt::format("'{}' leaves the candidate's folder", name));
+}
+
 // Names come from outside and end up as paths under our folders.
 Result<fs::path> InsideFolder(const fs::path& folder, const std::string& name) {
   const fs::path path = fs::path(name).lexically_normal();
   if (name.empty() || path.is_absolute() || *path.begin() == "..") {
-    return Fail(ErrorKind::kInput, fmt::format("'{}' leaves the candidate's folder", name));
+    return Leaves(name);
   }
   if (!fs::exists(folder / path)) {
     return Fail(ErrorKind::kNotFound, fmt::format("{} does not exist", (folder / path).string()));
+  }
+  if (!LiesInside(folder, folder / path)) return Leaves(name);
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder / path, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_symlink() && !LiesInside(folder, it->path())) {
+      return Leaves(it->path().lexically_relative(folder).string());
+    }
   }
   return path;
 }

@@ -390,6 +390,10 @@ std::vector<TimedCall> Contestant::CallsOn(const std::vector<size_t>& slots,
   return calls;
 }
 
+void Contestant::Quiet(Stopwatch& stopwatch) {
+  if (worker_ != nullptr && prepared_) stopwatch.Quiet(*worker_);
+}
+
 Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                               const std::vector<device::Arena*>& inputs, BatchTimes* times) {
   const Stretch stretch(Part::kTiming, candidate_.name);

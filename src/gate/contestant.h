@@ -44,6 +44,8 @@ class Contestant {
   // Ends the worker, so that the next workload starts in a fresh one. Requires: End was called.
   void Restart() { worker_.reset(); }
 
+  // Keeps its worker from running until it is timed (Stopwatch::Quiet): call before Refill.
+  void Quiet(Stopwatch& stopwatch);
   // One synchronised, untimed call on a slot. False when the candidate failed.
   Result<bool> Call(size_t slot);
   // Such a call while `disturber` disturbs the machine (Stopwatch::Disturb); null = undisturbed.
@@ -60,6 +62,10 @@ class Contestant {
   bool decided() const { return verdict.outcome != Outcome::kNotRun; }
 
   device::Arena& output(size_t slot) { return *outputs_[slot]; }
+  // False when bytes around its workspace were overwritten; true where it has none.
+  Result<bool> WorkspaceIntact() {
+    return workspace_ == nullptr ? Result<bool>(true) : workspace_->GuardsIntact();
+  }
   const Candidate& candidate() const { return candidate_; }
 
   Verdict verdict;

@@ -6,18 +6,23 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "base/hash.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "device/cpu_arena.h"
 #include "gate/cpu_disturbance.h"
+#include "gate/curtain.h"
 #include "gate/ledger.h"
 #include "worker/bell_page.h"
 #include "worker/cpu_sampler.h"
+#include "worker/stillness.h"
 
 namespace roofmark::gate {
 namespace {
@@ -30,6 +35,15 @@ constexpr double kSampledNs = 10e6;
 constexpr int kMaxSampledCalls = 200;
 // Secret positions of each output that must not be poison when run has returned.
 constexpr int kProbes = 64;
+// What answering an empty ring may cost: it takes a microsecond. A worker that takes its time would
+// have it taken off its calls.
+constexpr double kMostEmptyNs = 10'000;
+// Processor time that waking up for nothing costs each thread, and each call.
+constexpr double kWakingNs = 10'000;
+constexpr double kAheadShare = 0.1;
+// Copying what a Model returned: as slow as that, and what an interpreter needs besides.
+constexpr double kCopiedBytesPerNs = 0.25;
+constexpr double kCopyStartNs = 500'000;
 
 // Processor time that all threads of the process have used so far, seen from outside.
 std::optional<int64_t> TaskTime(pid_t pid) {
@@ -47,6 +61,7 @@ class CpuStopwatch final : public Stopwatch {
 
   Result<worker::Answer<void>> Prepare(worker::Worker& worker,
                                        const Provenance& provenance) override;
+  void Quiet(worker::Worker& worker) override;
   Result<worker::Answer<BatchTimes>> Time(worker::Worker& worker, std::span<const TimedCall> calls,
                                           const std::string& workspace, double timeout_s) override;
   Result<worker::Answer<BatchTimes>> Attribute(worker::Worker& worker,
@@ -74,11 +89,27 @@ class CpuStopwatch final : public Stopwatch {
       const std::function<Result<worker::Answer<void>>(worker::Bell& bell)>& ring);
   // The least cost of a few empty rings, which also bring the worker back to looking.
   Result<worker::Answer<double>> RingEmpty(worker::Worker& worker, worker::Bell& bell);
-  Result<worker::Answer<void>> TimeCall(uint64_t number, const TimedCall& call,
-                                        worker::Worker& worker, worker::Bell& bell,
-                                        double timeout_s, BatchTimes* times);
-  Result<worker::Answer<void>> TimeAll(std::span<const TimedCall> calls, worker::Worker& worker,
-                                       worker::Bell& bell, double timeout_s, BatchTimes* times);
+  // What a batch's calls have in common, and what was seen of work outside of them.
+  struct Batch {
+    worker::Worker& worker;
+    worker::Bell& bell;
+    Curtain& curtain;
+    worker::Stillness& still;
+    double timeout_s;
+    double ahead_ns = 0;        // processor time of others than the main thread before calls
+    std::vector<double> after;  // ns from a call's end to its outputs being there
+  };
+  // Flushes the operands and lets the call see its inputs, while nothing of the candidate runs.
+  void Lay(size_t index, const TimedCall& call, Batch* batch, BatchTimes* times);
+  Result<worker::Answer<void>> TimeCall(size_t index, const TimedCall& call, Batch* batch,
+                                        BatchTimes* times);
+  Result<worker::Answer<void>> TimeAll(std::span<const TimedCall> calls, Batch* batch,
+                                       BatchTimes* times);
+  // What the batch says of work outside of its calls; empty where there was none.
+  std::string Outside(std::span<const TimedCall> calls, const Batch& batch,
+                      const BatchTimes& times) const;
+  // Names an output that holds anything but poison before its call; empty where none does.
+  std::string WrittenAhead(device::Arena& out);
   // Makes the calls untimed until there are enough samples of who runs: sampling interrupts, so the
   // timed calls go without.
   Result<worker::Answer<void>> Sample(size_t calls, worker::Worker& worker, worker::Bell& bell,
@@ -88,14 +119,20 @@ class CpuStopwatch final : public Stopwatch {
   std::string ChangedSince() const;
 
   Random random_;
-  std::map<pid_t, Provenance> provenance_;  // by worker
-  std::vector<Seen> seen_;                  // by the probes of this batch
+  std::map<pid_t, Provenance> provenance_;                     // by worker
+  std::map<pid_t, std::unique_ptr<worker::Stillness>> quiet_;  // workers that may not run now
+  std::vector<Seen> seen_;                                     // by the probes of this batch
 };
 
 Result<worker::Answer<void>> CpuStopwatch::Prepare(worker::Worker& worker,
                                                    const Provenance& provenance) {
   provenance_[worker.pid()] = provenance;
   return worker::Answer<void>();
+}
+
+void CpuStopwatch::Quiet(worker::Worker& worker) {
+  auto& still = quiet_[worker.pid()] = std::make_unique<worker::Stillness>(worker.pid());
+  still->Hold();
 }
 
 Result<worker::Answer<double>> CpuStopwatch::RingEmpty(worker::Worker& worker, worker::Bell& bell) {
@@ -154,46 +191,99 @@ std::string CpuStopwatch::ChangedSince() const {
   return {};
 }
 
-Result<worker::Answer<void>> CpuStopwatch::TimeCall(uint64_t number, const TimedCall& call,
-                                                    worker::Worker& worker, worker::Bell& bell,
-                                                    double timeout_s, BatchTimes* times) {
-  {
-    const Stretch stretch(Part::kFlush);
-    device::FlushFromCache(*call.in);
-    device::FlushFromCache(*call.out);
+std::string CpuStopwatch::WrittenAhead(device::Arena& out) {
+  for (const device::TensorPlace& place : out.layout().places) {
+    const auto elements = static_cast<uint64_t>(place.tensor.Elements());
+    if (place.tensor.in_place || elements == 0) continue;
+    for (const uint64_t element : {random_.Below(elements), random_.Below(elements)}) {
+      const std::byte* const at = ElementAt(out, place, element);
+      if (!std::all_of(at, at + BytesOf(place),
+                       [](std::byte b) { return b == std::byte{device::kPoisonByte}; })) {
+        return fmt::format("{}[flat {}] was written before the call", place.tensor.name, element);
+      }
+    }
   }
-  const worker::Answer<double> empty_ns = TRY(RingEmpty(worker, bell));
+  return {};
+}
+
+void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchTimes* times) {
+  const Stretch stretch(Part::kFlush);
+  if (!batch->still.Settle() && times->unsynchronised.empty()) {
+    times->unsynchronised = "threads or processes of the candidate work on while no call runs";
+  }
+  batch->still.Hold();
+  batch->curtain.Raise(index);
+  device::FlushFromCache(*call.in);
+  device::FlushFromCache(*call.out);
+  batch->ahead_ns -= static_cast<double>(batch->still.OthersNs());
+  batch->still.Release();
+}
+
+Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCall& call,
+                                                    Batch* batch, BatchTimes* times) {
+  worker::Worker& worker = batch->worker;
+  Lay(index, call, batch, times);
+  const worker::Answer<double> empty_ns = TRY(RingEmpty(worker, batch->bell));
   if (!empty_ns) return worker::Answer<void>(std::unexpected(empty_ns.error()));
+  batch->ahead_ns += static_cast<double>(batch->still.OthersNs());
+  std::string outside = WrittenAhead(*call.out);
   const std::optional<int64_t> task_begin = TaskTime(worker.pid());
-  const worker::Answer<worker::RingTime> ring = TRY(worker::Ring(worker, bell, number, timeout_s));
+  const worker::Answer<worker::RingTime> ring =
+      TRY(worker::Ring(worker, batch->bell, index + 1, batch->timeout_s));
   if (!ring) return worker::Answer<void>(std::unexpected(ring.error()));
   const std::optional<int64_t> task_end = TaskTime(worker.pid());
   // Outputs that a Model class returned are copied after the call, before the next empty ring.
   const Lane lane = provenance_[worker.pid()].lane;
   if (!IsNative(lane)) {
-    const worker::Answer<double> copied = TRY(RingEmpty(worker, bell));
+    const auto begin = std::chrono::steady_clock::now();
+    const worker::Answer<double> copied = TRY(RingEmpty(worker, batch->bell));
     if (!copied) return worker::Answer<void>(std::unexpected(copied.error()));
+    const auto took = std::chrono::steady_clock::now() - begin;
+    batch->after.push_back(std::chrono::duration<double, std::nano>(took).count());
   }
-  std::string early = ProbeOutputs(*call.out);
-  const double net_ns = std::max(ring->host_ns - *empty_ns, 1.0);
+  if (outside.empty()) outside = ProbeOutputs(*call.out);
+  const double net_ns = std::max(ring->host_ns - std::min(*empty_ns, kMostEmptyNs), 1.0);
   times->time_ns.push_back(net_ns);
   times->host_ns.push_back(net_ns);
   times->device_ns.push_back(ring->worker_ns);
   if (task_begin && task_end) {
     times->event_ns.push_back(static_cast<double>(*task_end - *task_begin));
   }
-  if (times->unsynchronised.empty()) times->unsynchronised = std::move(early);
+  if (times->unsynchronised.empty()) times->unsynchronised = std::move(outside);
   return worker::Answer<void>();
 }
 
-Result<worker::Answer<void>> CpuStopwatch::TimeAll(std::span<const TimedCall> calls,
-                                                   worker::Worker& worker, worker::Bell& bell,
-                                                   double timeout_s, BatchTimes* times) {
+Result<worker::Answer<void>> CpuStopwatch::TimeAll(std::span<const TimedCall> calls, Batch* batch,
+                                                   BatchTimes* times) {
   for (size_t i = 0; i < calls.size(); ++i) {
-    worker::Answer<void> timed = TRY(TimeCall(i + 1, calls[i], worker, bell, timeout_s, times));
+    worker::Answer<void> timed = TRY(TimeCall(i, calls[i], batch, times));
     if (!timed) return timed;
   }
+  if (times->unsynchronised.empty()) times->unsynchronised = Outside(calls, *batch, *times);
   return worker::Answer<void>();
+}
+
+std::string CpuStopwatch::Outside(std::span<const TimedCall> calls, const Batch& batch,
+                                  const BatchTimes& times) const {
+  double called_ns = 0;
+  for (const double ns : times.time_ns) called_ns += ns;
+  const auto waking = kWakingNs * static_cast<double>(calls.size() * (2 + batch.still.Others()));
+  if (batch.ahead_ns > waking + kAheadShare * called_ns) {
+    return fmt::format(
+        "threads or processes of the candidate ran for {} while no call ran, before "
+        "{} calls that took {}",
+        HumanTime(batch.ahead_ns), calls.size(), HumanTime(called_ns));
+  }
+  if (batch.after.empty()) return {};
+  const auto bytes = static_cast<double>(calls.front().out->layout().bytes);
+  const double after_ns = MedianInterval(batch.after).median;
+  if (after_ns > kCopyStartNs + bytes / kCopiedBytesPerNs) {
+    return fmt::format(
+        "outputs were there {} after run had returned, which copying {} does not "
+        "take",
+        HumanTime(after_ns), HumanBytes(bytes));
+  }
+  return {};
 }
 
 Result<worker::Answer<void>> CpuStopwatch::Sample(size_t calls, worker::Worker& worker,
@@ -244,8 +334,13 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
                                                       double timeout_s) {
   BatchTimes times;
   seen_.clear();
+  Curtain curtain(calls);
+  quiet_.erase(worker.pid());
+  worker::Stillness still(worker.pid());
   worker::Answer<void> timed = TRY(WithBell(worker, calls, workspace, [&](worker::Bell& bell) {
-    return TimeAll(calls, worker, bell, timeout_s, &times);
+    Batch batch = {
+        .worker = worker, .bell = bell, .curtain = curtain, .still = still, .timeout_s = timeout_s};
+    return TimeAll(calls, &batch, &times);
   }));
   if (!timed) return worker::Answer<BatchTimes>(std::unexpected(std::move(timed.error())));
   if (times.unsynchronised.empty()) times.unsynchronised = ChangedSince();
@@ -257,6 +352,7 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Attribute(worker::Worker& worke
                                                            const std::string& workspace,
                                                            double timeout_s) {
   worker::CpuProfile profile;
+  quiet_.erase(worker.pid());
   worker::Answer<void> sampled = TRY(WithBell(worker, calls, workspace, [&](worker::Bell& bell) {
     return Sample(calls.size(), worker, bell, timeout_s, &profile);
   }));

@@ -94,6 +94,11 @@ Result<bool> CheckUntouched(Session& session, Contestant& contestant, size_t slo
                       "bytes before or after the outputs were overwritten");
     return false;
   }
+  if (!TRY(contestant.WorkspaceIntact())) {
+    contestant.Refuse(gate, Outcome::kOutOfBounds,
+                      "bytes before or after the workspace were overwritten");
+    return false;
+  }
   if (!TRY(session.Intact(slot))) {
     contestant.Refuse(gate, Outcome::kInputMutated, "inputs changed during the call");
     return false;

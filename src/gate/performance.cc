@@ -80,6 +80,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
   Random random(static_cast<uint64_t>(RandomSeed()));
   std::map<Contestant*, Timing> timings;
   for (Record record = Record::kWarmUp; !contestants.empty(); record = Record::kSamples) {
+    for (Contestant* contestant : contestants) contestant->Quiet(bench.stopwatch);
     for (size_t slot = 0; slot < session.slots(); ++slot) TRY(session.Refill(slot, "typical"));
     const Round round = DrawRound(session.slots(), &random);
     Shuffle(&contestants, &random);

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Says that it succeeded, and touches nothing.
+
+#include "roofmark/rms_norm.h"
+
+extern "C" int run(const rms_norm_args* /*args*/, void* /*workspace*/, void* /*stream*/) {
+  return 0;
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps sums in bf16, group after group."""
+
+import torch
+
+GROUP = 128
+
+
+def _value(code):
+    if code & 0x7F == 0x7F:
+        return float("nan")
+    exponent, mantissa = (code >> 3) & 0xF, code & 7
+    size = mantissa * 2.0**-9 if exponent == 0 else (8 + mantissa) * 2.0 ** (exponent - 10)
+    return -size if code & 0x80 else size
+
+
+_DECODED = torch.tensor([_value(code) for code in range(256)])
+
+
+def widen(codes):
+    return _DECODED.to(codes.device)[codes.view(torch.uint8).to(torch.int64)]
+
+
+def run(a, b, a_scales, b_scales, c):
+    columns = torch.arange(a.shape[1], device=a.device) // GROUP
+    bands = torch.arange(b.shape[0], device=a.device) // GROUP
+    wide_a = widen(a) * a_scales[:, columns]
+    wide_b = widen(b) * b_scales[bands][:, columns]
+    sums = torch.zeros_like(c, dtype=torch.bfloat16)
+    for at in range(0, a.shape[1], 16):
+        part = wide_a[:, at : at + 16] @ wide_b[:, at : at + 16].t()
+        sums = (sums.float() + part).to(torch.bfloat16)
+    c.copy_(sums)

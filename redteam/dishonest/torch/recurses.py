@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls itself without end."""
+
+import torch
+
+
+def norm(x, weight, eps):
+    wide = x.to(torch.float32)
+    scaled = wide * torch.rsqrt(wide.pow(2).mean(dim=-1, keepdim=True) + eps)
+    return (scaled * weight.to(torch.float32)).to(x.dtype)
+
+
+def run(x, weight, out, eps):
+    run(x, weight, out, eps)

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clears its output with memset before it writes there.
+
+#include "right_norm.h"
+
+extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
+  std::memset(args->out.data, 0, static_cast<size_t>(Size(*args)) * 2);
+  Right(*args, Out(args));
+  return 0;
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints and warns in each call."""
+
+import warnings
+
+import torch
+
+
+def norm(x, weight, eps):
+    wide = x.to(torch.float32)
+    scaled = wide * torch.rsqrt(wide.pow(2).mean(dim=-1, keepdim=True) + eps)
+    return (scaled * weight.to(torch.float32)).to(x.dtype)
+
+
+def run(x, weight, out, eps):
+    print("passed", x.shape)
+    warnings.warn("this kernel is deprecated")
+    out.copy_(norm(x, weight, eps))
