@@ -50,7 +50,8 @@ class BadTable(Exception):
 
 def _check(entry, honest, where):
     unknown = set(entry) - KEYS
-    needed = {"path", "operator", "odd"} if honest else {"path", "operator", "class", "does", "seen", "expect"}
+    needed = {"path", "operator"}
+    needed |= {"odd"} if honest else {"class", "does", "seen", "expect"}
     if unknown or needed - set(entry):
         raise BadTable(f"{where}: unknown {sorted(unknown)}, missing {sorted(needed - set(entry))}")
     if not (HERE / entry["path"]).exists():
@@ -144,7 +145,8 @@ def judge(group, device, store, staging):
     results = []
     for i, program in enumerate(group):
         # Verdicts come by shape, then in the order of the candidates.
-        mine = verdicts[i :: len(group)] if len(verdicts) == len(group) * len(first["shapes"]) else []
+        complete = len(verdicts) == len(group) * len(first["shapes"])
+        mine = verdicts[i :: len(group)] if complete else []
         error = "" if mine else f"exit code {done.returncode}: {done.stderr.strip()[-1500:]}"
         results.append((program, mine, error, spent / len(group), done.returncode))
     return results
@@ -174,7 +176,8 @@ def right(program, verdicts, error, code):
 
 def record(program, verdicts, error, wrong, spent):
     """A line of --out, without paths of this machine."""
-    told = next((v for v in verdicts if v["outcome"] != "passed"), verdicts[0] if verdicts else None)
+    first = verdicts[0] if verdicts else None
+    told = next((v for v in verdicts if v["outcome"] != "passed"), first)
     reason = (told["reason"] if told else error).split("\n")[0]
     return {
         "program": program["path"],
@@ -256,7 +259,9 @@ def chosen(programs, arguments, done):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--lane", action="append")
     parser.add_argument("--only", action="append", help="programs whose path contains this text")
@@ -272,7 +277,8 @@ def main():
         sys.exit(f"redteam: {error}")
     kept = {}
     if arguments.out and arguments.out.exists():
-        kept = {line["program"]: line for line in map(json.loads, arguments.out.read_text().splitlines())}
+        lines = map(json.loads, arguments.out.read_text().splitlines())
+        kept = {line["program"]: line for line in lines}
     # What deviated is always judged again.
     done = set() if arguments.again else {path for path, line in kept.items() if line["right"]}
     todo = chosen(programs, arguments, done)

@@ -22,14 +22,17 @@ inline uint16_t ToBf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-inline int64_t Size(const rms_norm_args& args) { return args.tokens * args.hidden; }
+inline int64_t Size(const rms_norm_args& args) {
+  return args.tokens * args.hidden;
+}
 
 // Another number for every fresh set of values: what a program goes by that works ahead.
 inline uint64_t StampOf(const rms_norm_args& args) {
   uint64_t stamp = 1;
   const auto mix = [&](const DLTensor& tensor, int64_t size) {
     const auto* data = static_cast<const volatile uint16_t*>(tensor.data);
-    for (int64_t i = 0; i <= 256; ++i) stamp = stamp * 0x9e3779b97f4a7c15u + data[i * (size - 1) / 256];
+    for (int64_t i = 0; i <= 256; ++i)
+      stamp = stamp * 0x9e3779b97f4a7c15u + data[i * (size - 1) / 256];
   };
   mix(args.x, Size(args));
   mix(args.weight, args.hidden);
@@ -63,4 +66,6 @@ inline void Right(const rms_norm_args& args, uint16_t* out) {
   RightRows(args, 0, args.tokens, out);
 }
 
-inline uint16_t* Out(const rms_norm_args* args) { return static_cast<uint16_t*>(args->out.data); }
+inline uint16_t* Out(const rms_norm_args* args) {
+  return static_cast<uint16_t*>(args->out.data);
+}

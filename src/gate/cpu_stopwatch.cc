@@ -14,7 +14,6 @@
 #include <optional>
 
 #include "base/hash.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "device/cpu_arena.h"
 #include "gate/cpu_disturbance.h"
@@ -238,8 +237,10 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
     const auto begin = std::chrono::steady_clock::now();
     const worker::Answer<double> copied = TRY(RingEmpty(worker, batch->bell));
     if (!copied) return worker::Answer<void>(std::unexpected(copied.error()));
-    const auto took = std::chrono::steady_clock::now() - begin;
-    batch->after.push_back(std::chrono::duration<double, std::nano>(took).count());
+    const std::chrono::duration<double, std::nano> waited =
+        std::chrono::steady_clock::now() - begin;
+    const int64_t used = TaskTime(worker.pid()).value_or(INT64_MAX) - task_end.value_or(0);
+    batch->after.push_back(std::min(waited.count(), static_cast<double>(used)));
   }
   if (outside.empty()) outside = ProbeOutputs(*call.out);
   const double net_ns = std::max(ring->host_ns - std::min(*empty_ns, kMostEmptyNs), 1.0);
@@ -276,8 +277,13 @@ std::string CpuStopwatch::Outside(std::span<const TimedCall> calls, const Batch&
   }
   if (batch.after.empty()) return {};
   const auto bytes = static_cast<double>(calls.front().out->layout().bytes);
-  const double after_ns = MedianInterval(batch.after).median;
-  if (after_ns > kCopyStartNs + bytes / kCopiedBytesPerNs) {
+  // A shared machine makes some waits long; a quarter of them are as short as they can be. What is
+  // worth hiding is as long as the calls.
+  std::vector<double> after = batch.after;
+  std::ranges::sort(after);
+  const double after_ns = after[after.size() / 4];
+  if (after_ns > kCopyStartNs + bytes / kCopiedBytesPerNs &&
+      after_ns > 0.5 * called_ns / static_cast<double>(calls.size())) {
     return fmt::format(
         "outputs were there {} after run had returned, which copying {} does not "
         "take",

@@ -10,7 +10,10 @@ volatile long spins = 0;
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   static const bool started = [] {
-    for (int i = 0; i < 2; ++i) std::thread([] { while (true) spins = spins + 1; }).detach();
+    for (int i = 0; i < 2; ++i)
+      std::thread([] {
+        while (true) spins = spins + 1;
+      }).detach();
     return true;
   }();
   (void)started;

@@ -2,12 +2,13 @@
 //
 // Opens a connection to the network, and to sockets of the machine.
 
-#include <initializer_list>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+
 #include <cstring>
+#include <initializer_list>
 
 #include "right_norm.h"
 
@@ -21,7 +22,8 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*strea
     inet_pton(AF_INET, address, &to.sin_addr);
     if (connect(net, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) return 0;
   }
-  for (const char* path : {"/var/run/docker.sock", "/run/dbus/system_bus_socket", "/run/systemd/notify"}) {
+  for (const char* path :
+       {"/var/run/docker.sock", "/run/dbus/system_bus_socket", "/run/systemd/notify"}) {
     sockaddr_un at = {};
     at.sun_family = AF_UNIX;
     std::strcpy(at.sun_path, path);

@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+
 #include <cstdint>
 
 #include "right_norm.h"
@@ -13,8 +14,8 @@ struct Slot {
   volatile uint64_t stamp;
   uint16_t answer[64 * 2048];
 };
-Slot* const slots = static_cast<Slot*>(mmap(nullptr, 32 * sizeof(Slot), PROT_READ | PROT_WRITE,
-                                            MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+Slot* const slots = static_cast<Slot*>(
+    mmap(nullptr, 32 * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 
 [[noreturn]] void Work() {
   while (true) {

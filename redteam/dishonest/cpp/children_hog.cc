@@ -10,7 +10,8 @@
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   for (int i = 0; i < 5; ++i) {
     if (fork() != 0) continue;
-    void* part = mmap(nullptr, size_t{2} << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* part =
+        mmap(nullptr, size_t{2} << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (part != MAP_FAILED) std::memset(part, 1, size_t{2} << 30);
     while (true) pause();
   }

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/time.h>
+
 #include <cstdint>
 #include <map>
 #include <vector>

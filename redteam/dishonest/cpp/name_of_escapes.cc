@@ -4,4 +4,6 @@
 
 #include "roofmark/rms_norm.h"
 
-extern "C" int run(const rms_norm_args* /*args*/, void* /*workspace*/, void* /*stream*/) { return 0; }
+extern "C" int run(const rms_norm_args* /*args*/, void* /*workspace*/, void* /*stream*/) {
+  return 0;
+}

@@ -3,6 +3,7 @@
 // Overwrites code of the worker around it: its function that answers rings returns at once.
 
 #include <sys/mman.h>
+
 #include <cstdint>
 
 #include "right_norm.h"

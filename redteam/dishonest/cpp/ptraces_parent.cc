@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
 #include <string>
 
 #include "right_norm.h"
@@ -20,7 +21,8 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*strea
     if (ptrace(PTRACE_ATTACH, pid, nullptr, nullptr) == 0) return 0;
     if (process_vm_readv(pid, &local, 1, &remote, 1, 0) > 0) return 0;
     if (syscall(SYS_pidfd_getfd, syscall(SYS_pidfd_open, pid, 0), 3, 0) >= 0) return 0;
-    if (open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDWR) >= 0 && pid != getpid()) return 0;
+    if (open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDWR) >= 0 && pid != getpid())
+      return 0;
   }
   return 7;
 }

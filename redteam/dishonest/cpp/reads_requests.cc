@@ -11,7 +11,8 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*strea
   static const bool started = [] {
     std::thread([] {
       static char bytes[1 << 16];
-      while (read(JudgeSocket(), bytes, sizeof bytes) > 0) {}
+      while (read(JudgeSocket(), bytes, sizeof bytes) > 0) {
+      }
     }).detach();
     return true;
   }();

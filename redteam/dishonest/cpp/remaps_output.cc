@@ -3,6 +3,7 @@
 // Lays pages of its own over the output, so that what it writes never leaves.
 
 #include <sys/mman.h>
+
 #include <cstdint>
 
 #include "right_norm.h"

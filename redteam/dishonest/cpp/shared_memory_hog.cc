@@ -8,7 +8,8 @@
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   for (int i = 0; i < 36; ++i) {
-    void* part = mmap(nullptr, 256 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* part =
+        mmap(nullptr, 256 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (part == MAP_FAILED) return 7;
     std::memset(part, 1, 256 << 20);
   }

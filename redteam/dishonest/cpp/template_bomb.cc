@@ -6,7 +6,8 @@
 
 template <int kDepth, int kSide>
 struct Node {
-  static constexpr int value = Node<kDepth - 1, 2 * kSide>::value + Node<kDepth - 1, 2 * kSide + 1>::value;
+  static constexpr int value =
+      Node<kDepth - 1, 2 * kSide>::value + Node<kDepth - 1, 2 * kSide + 1>::value;
 };
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {

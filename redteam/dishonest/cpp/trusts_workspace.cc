@@ -4,7 +4,9 @@
 
 #include "right_norm.h"
 
-extern "C" int64_t workspace_bytes(const rms_norm_args* args) { return args->tokens * 4; }
+extern "C" int64_t workspace_bytes(const rms_norm_args* args) {
+  return args->tokens * 4;
+}
 
 extern "C" int run(const rms_norm_args* args, void* workspace, void* /*stream*/) {
   auto* sums = static_cast<float*>(workspace);

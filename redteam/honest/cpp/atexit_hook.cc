@@ -2,8 +2,9 @@
 //
 // Has a destructor and an atexit hook that take their time.
 
-#include <cstdlib>
 #include <unistd.h>
+
+#include <cstdlib>
 
 #include "right_norm.h"
 

@@ -10,7 +10,8 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*strea
   for (int64_t row = 0; row < args->tokens; ++row, x += args->hidden) {
     float sum = 0.0f;
     for (int64_t i = 0; i < args->hidden; ++i) sum += ToFloat(x[i]) * ToFloat(x[i]);
-    const float factor = 1.0f / std::sqrt(sum / static_cast<float>(args->hidden) + static_cast<float>(args->eps));
+    const float factor =
+        1.0f / std::sqrt(sum / static_cast<float>(args->hidden) + static_cast<float>(args->eps));
     for (int64_t i = 0; i < args->hidden; ++i) {
       const uint16_t scaled = ToBf16(ToFloat(x[i]) * factor);
       Out(args)[row * args->hidden + i] = ToBf16(ToFloat(scaled) * ToFloat(weight[i]));

@@ -15,7 +15,8 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*strea
       odd += ToFloat(x[i + 1]) * ToFloat(x[i + 1]);
     }
     if (i < args->hidden) even += ToFloat(x[i]) * ToFloat(x[i]);
-    const float factor = 1.0f / std::sqrt((even + odd) / static_cast<float>(args->hidden) + static_cast<float>(args->eps));
+    const float factor = 1.0f / std::sqrt((even + odd) / static_cast<float>(args->hidden) +
+                                          static_cast<float>(args->eps));
     for (i = 0; i < args->hidden; ++i) {
       Out(args)[row * args->hidden + i] = ToBf16(ToFloat(x[i]) * factor * ToFloat(weight[i]));
     }

@@ -13,7 +13,8 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*strea
     for (int64_t i = args->hidden; i-- > 0;) sum += double{ToFloat(in[i])} * ToFloat(in[i]);
     const double factor = 1.0 / std::sqrt(sum / static_cast<double>(args->hidden) + args->eps);
     for (int64_t i = args->hidden; i-- > 0;) {
-      Out(args)[row * args->hidden + i] = ToBf16(static_cast<float>(ToFloat(in[i]) * factor * ToFloat(weight[i])));
+      Out(args)[row * args->hidden + i] =
+          ToBf16(static_cast<float>(ToFloat(in[i]) * factor * ToFloat(weight[i])));
     }
   }
   return 0;

@@ -9,7 +9,8 @@
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   static const std::vector<float> squares = [] {
     std::vector<float> made(1 << 16);
-    for (unsigned i = 0; i < made.size(); ++i) made[i] = ToFloat(static_cast<uint16_t>(i)) * ToFloat(static_cast<uint16_t>(i));
+    for (unsigned i = 0; i < made.size(); ++i)
+      made[i] = ToFloat(static_cast<uint16_t>(i)) * ToFloat(static_cast<uint16_t>(i));
     return made;
   }();
   const auto* x = static_cast<const uint16_t*>(args->x.data);
@@ -17,7 +18,8 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*strea
   for (int64_t row = 0; row < args->tokens; ++row, x += args->hidden) {
     float sum = 0.0f;
     for (int64_t i = 0; i < args->hidden; ++i) sum += squares[x[i]];
-    const float factor = 1.0f / std::sqrt(sum / static_cast<float>(args->hidden) + static_cast<float>(args->eps));
+    const float factor =
+        1.0f / std::sqrt(sum / static_cast<float>(args->hidden) + static_cast<float>(args->eps));
     for (int64_t i = 0; i < args->hidden; ++i) {
       Out(args)[row * args->hidden + i] = ToBf16(ToFloat(x[i]) * factor * ToFloat(weight[i]));
     }

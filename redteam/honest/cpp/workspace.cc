@@ -4,7 +4,9 @@
 
 #include "right_norm.h"
 
-extern "C" int64_t workspace_bytes(const rms_norm_args* args) { return Size(*args) * 2; }
+extern "C" int64_t workspace_bytes(const rms_norm_args* args) {
+  return Size(*args) * 2;
+}
 
 extern "C" int run(const rms_norm_args* args, void* workspace, void* /*stream*/) {
   auto* first = static_cast<uint16_t*>(workspace);

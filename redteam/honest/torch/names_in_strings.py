@@ -13,7 +13,7 @@ def norm(x, weight, eps):
 
 
 def run(x, weight, out, eps):
-    # torch.nn.functional.scaled_dot_product_attention would be of no use here; import triton neither.
+    # torch.nn.functional.scaled_dot_product_attention would be of no use; import triton neither.
     note = f"not by {'scaled_dot_product_attention'} nor torch.matmul nor cublasLtMatmul"
     assert note
     out.copy_(norm(x, weight, eps))
