@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -40,9 +39,6 @@ constexpr double kMostEmptyNs = 10'000;
 // Processor time that waking up for nothing costs each thread, and each call.
 constexpr double kWakingNs = 10'000;
 constexpr double kAheadShare = 0.1;
-// Copying what a Model returned: as slow as that, and what an interpreter needs besides.
-constexpr double kCopiedBytesPerNs = 0.25;
-constexpr double kCopyStartNs = 500'000;
 
 // Processor time that all threads of the process have used so far, seen from outside.
 std::optional<int64_t> TaskTime(pid_t pid) {
@@ -95,8 +91,7 @@ class CpuStopwatch final : public Stopwatch {
     Curtain& curtain;
     worker::Stillness& still;
     double timeout_s;
-    double ahead_ns = 0;        // processor time of others than the main thread before calls
-    std::vector<double> after;  // ns from a call's end to its outputs being there
+    double ahead_ns = 0;  // processor time of others than the main thread before calls
   };
   // Flushes the operands and lets the call see its inputs, while nothing of the candidate runs.
   void Lay(size_t index, const TimedCall& call, Batch* batch, BatchTimes* times);
@@ -234,13 +229,8 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   // Outputs that a Model class returned are copied after the call, before the next empty ring.
   const Lane lane = provenance_[worker.pid()].lane;
   if (!IsNative(lane)) {
-    const auto begin = std::chrono::steady_clock::now();
     const worker::Answer<double> copied = TRY(RingEmpty(worker, batch->bell));
     if (!copied) return worker::Answer<void>(std::unexpected(copied.error()));
-    const std::chrono::duration<double, std::nano> waited =
-        std::chrono::steady_clock::now() - begin;
-    const int64_t used = TaskTime(worker.pid()).value_or(INT64_MAX) - task_end.value_or(0);
-    batch->after.push_back(std::min(waited.count(), static_cast<double>(used)));
   }
   if (outside.empty()) outside = ProbeOutputs(*call.out);
   const double net_ns = std::max(ring->host_ns - std::min(*empty_ns, kMostEmptyNs), 1.0);
@@ -274,20 +264,6 @@ std::string CpuStopwatch::Outside(std::span<const TimedCall> calls, const Batch&
         "threads or processes of the candidate ran for {} while no call ran, before "
         "{} calls that took {}",
         HumanTime(batch.ahead_ns), calls.size(), HumanTime(called_ns));
-  }
-  if (batch.after.empty()) return {};
-  const auto bytes = static_cast<double>(calls.front().out->layout().bytes);
-  // A shared machine makes some waits long; a quarter of them are as short as they can be. What is
-  // worth hiding is as long as the calls.
-  std::vector<double> after = batch.after;
-  std::ranges::sort(after);
-  const double after_ns = after[after.size() / 4];
-  if (after_ns > kCopyStartNs + bytes / kCopiedBytesPerNs &&
-      after_ns > 0.5 * called_ns / static_cast<double>(calls.size())) {
-    return fmt::format(
-        "outputs were there {} after run had returned, which copying {} does not "
-        "take",
-        HumanTime(after_ns), HumanBytes(bytes));
   }
   return {};
 }
