@@ -87,13 +87,13 @@ def run(
     has_initial_state,
     out,
     conv_states,
-    lens,
+    shape,
     dim,
     width,
     total,
     seqs,
 ):
-    longest = max(lens)
+    longest = max(shape["lens"])
     tokens = max(16, min(256, triton.next_power_of_2(longest)))
     channels = max(1, 2048 // tokens)
     across = min(32, tokens // 4)  # threads along the tokens, four of them each

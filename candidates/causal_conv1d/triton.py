@@ -82,13 +82,13 @@ def run(
     has_initial_state,
     out,
     conv_states,
-    lens,
+    shape,
     dim,
     width,
     total,
     seqs,
 ):
-    longest = max(lens)
+    longest = max(shape["lens"])
     tokens = max(16, min(256, triton.next_power_of_2(longest)))
     channels = max(1, 2048 // tokens)
     grid = (triton.cdiv(longest, tokens), triton.cdiv(dim, channels), seqs)
