@@ -73,6 +73,7 @@ void BindExecution(Binder& binder, CudaApi& api) {
   binder.Bind(api.stream_create, "cuStreamCreate");
   binder.Bind(api.stream_destroy, "cuStreamDestroy_v2");
   binder.Bind(api.stream_synchronize, "cuStreamSynchronize");
+  binder.Bind(api.stream_query, "cuStreamQuery");
   binder.Bind(api.event_create, "cuEventCreate");
   binder.Bind(api.event_destroy, "cuEventDestroy_v2");
   binder.Bind(api.event_record, "cuEventRecord");

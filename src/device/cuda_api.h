@@ -58,6 +58,7 @@ struct AccessDescription {
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNoDevice = 100;
+inline constexpr Status kNotReady = 600;
 inline constexpr Status kIllegalAddress = 700;
 inline constexpr int kHandleTypePosixFd = 1;
 inline constexpr int kAccessRead = 1;
@@ -123,6 +124,7 @@ struct CudaApi {
   cu::Status (*stream_create)(cu::Stream*, unsigned) = nullptr;
   cu::Status (*stream_destroy)(cu::Stream) = nullptr;
   cu::Status (*stream_synchronize)(cu::Stream) = nullptr;
+  cu::Status (*stream_query)(cu::Stream) = nullptr;
   cu::Status (*event_create)(cu::Event*, unsigned) = nullptr;
   cu::Status (*event_destroy)(cu::Event) = nullptr;
   cu::Status (*event_record)(cu::Event, cu::Stream) = nullptr;

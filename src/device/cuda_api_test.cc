@@ -75,6 +75,7 @@ SAME_FUNCTION(CudaApi, launch_kernel, cuLaunchKernel);
 SAME_FUNCTION(CudaApi, stream_create, cuStreamCreate);
 SAME_FUNCTION(CudaApi, stream_destroy, cuStreamDestroy_v2);
 SAME_FUNCTION(CudaApi, stream_synchronize, cuStreamSynchronize);
+SAME_FUNCTION(CudaApi, stream_query, cuStreamQuery);
 SAME_FUNCTION(CudaApi, event_create, cuEventCreate);
 SAME_FUNCTION(CudaApi, event_destroy, cuEventDestroy_v2);
 SAME_FUNCTION(CudaApi, event_record, cuEventRecord);
@@ -101,6 +102,7 @@ static_assert(offsetof(cu::AccessDescription, flags) == offsetof(CUmemAccessDesc
 
 static_assert(cu::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(cu::kNoDevice == CUDA_ERROR_NO_DEVICE);
+static_assert(cu::kNotReady == CUDA_ERROR_NOT_READY);
 static_assert(cu::kIllegalAddress == CUDA_ERROR_ILLEGAL_ADDRESS);
 static_assert(cu::kHandleTypePosixFd == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 static_assert(cu::kAccessRead == CU_MEM_ACCESS_FLAGS_PROT_READ);

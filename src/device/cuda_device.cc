@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "base/check.h"
 #include "base/files.h"
@@ -36,6 +39,43 @@ std::string UuidText(const cu::Uuid& uuid) {
     text += fmt::format("{:02x}", uuid.bytes[i]);
   }
   return text;
+}
+
+constexpr std::chrono::seconds kAnswerLimit{10};
+
+// The stream's status once it has nothing left to do, or kNotReady after the limit.
+cu::Status WaitFor(const CudaApi& api, cu::Stream stream) {
+  const auto deadline = std::chrono::steady_clock::now() + kAnswerLimit;
+  cu::Status status = api.stream_query(stream);
+  while (status == cu::kNotReady && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    status = api.stream_query(stream);
+  }
+  return status;
+}
+
+Result<void> FillAndRead(const CudaApi& api) {
+  constexpr size_t kBytes = 4096;
+  constexpr unsigned char kPattern = 0xa5;
+  cu::Stream stream = nullptr;
+  cu::Pointer memory = 0;
+  TRY(api.Check(api.mem_alloc(&memory, kBytes), "allocating a page"));
+  TRY(api.Check(api.stream_create(&stream, cu::kStreamNonBlocking), "making a stream"));
+  TRY(api.Check(api.memset_d8_async(memory, kPattern, kBytes, stream), "filling a page"));
+  const cu::Status status = WaitFor(api, stream);
+  if (status == cu::kNotReady) {
+    return Fail(ErrorKind::kDevice,
+                fmt::format("filling a page did not end in {} s", kAnswerLimit.count()));
+  }
+  TRY(api.Check(status, "filling a page"));
+  std::array<unsigned char, kBytes> seen{};
+  TRY(api.Check(api.memcpy_dtoh(seen.data(), memory, kBytes), "reading a page back"));
+  TRY(api.Check(api.stream_destroy(stream), "closing a stream"));
+  TRY(api.Check(api.mem_free(memory), "freeing a page"));
+  if (!std::ranges::all_of(seen, [](unsigned char byte) { return byte == kPattern; })) {
+    return Fail(ErrorKind::kDevice, "a page reads back other bytes than it was filled with");
+  }
+  return {};
 }
 
 }  // namespace
@@ -120,6 +160,22 @@ Result<Comparison> CudaDevice::Compare(Arena& got, Arena& want, size_t place,
                           .got = got_arena->address() + static_cast<uint64_t>(got_place.offset),
                           .want = want_arena->address() + static_cast<uint64_t>(want_place.offset)},
                          tolerance);
+}
+
+Result<std::optional<int64_t>> CudaDevice::FreeMemory() {
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+  TRY(api_.Check(api_.mem_get_info(&free_bytes, &total_bytes), "reading the free memory"));
+  return std::optional<int64_t>(static_cast<int64_t>(free_bytes));
+}
+
+Result<void> CudaDevice::CheckAnswers() {
+  Result<void> answer = FillAndRead(api_);
+  if (answer) return answer;
+  return Fail(ErrorKind::kDevice,
+              fmt::format("{} is not healthy after a candidate's fault: {}. Look for Xid lines in "
+                          "dmesg; the driver, or the machine, may have to be restarted",
+                          info_.name, answer.error().message()));
 }
 
 Result<std::string> CudaDevice::Compile(const std::string& text, const std::string& name) {

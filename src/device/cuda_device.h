@@ -21,6 +21,10 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Arena>> MakeArena(ArenaLayout layout) override;
   Result<Comparison> Compare(Arena& got, Arena& want, size_t place,
                              const Tolerance& tolerance) override;
+  Result<std::optional<int64_t>> FreeMemory() override;
+  // A few bytes are filled on a stream of their own and read back. Leaves them allocated where the
+  // device does not answer: freeing would wait for it.
+  Result<void> CheckAnswers() override;
 
   const CudaApi& api() const { return api_; }
   // The stage's machine code for this GPU, compiled on the first call.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -48,6 +49,12 @@ class Device {
   // the reference (kInput), never a verdict on the candidate. NaN in got is never equal.
   virtual Result<Comparison> Compare(Arena& got, Arena& want, size_t place,
                                      const Tolerance& tolerance) = 0;
+  // Bytes of the device's memory that nobody holds now; nothing where the device has no memory of
+  // its own (a CPU). Takes microseconds and waits for nothing.
+  virtual Result<std::optional<int64_t>> FreeMemory() { return std::optional<int64_t>(); }
+  // Whether the device still does what it is told, within a few seconds: after a candidate's fault
+  // the next one may only be judged if it does. Errors: kDevice, with what to do.
+  virtual Result<void> CheckAnswers() { return {}; }
 };
 
 // Errors: kDevice when this machine has no such device; the message says what is missing and how to

@@ -78,6 +78,21 @@ class FakeDevice final : public Device {
                            tolerance);
   }
 
+  // What a test says is free, one answer a call; the last one stays.
+  Result<std::optional<int64_t>> FreeMemory() override {
+    if (free_memory.empty()) return std::optional<int64_t>();
+    const int64_t now = free_memory.front();
+    if (free_memory.size() > 1) free_memory.erase(free_memory.begin());
+    return std::optional<int64_t>(now);
+  }
+  Result<void> CheckAnswers() override {
+    calls->emplace_back("check_answers");
+    if (!sick.empty()) return Fail(ErrorKind::kDevice, sick);
+    return {};
+  }
+
+  std::vector<int64_t> free_memory;
+  std::string sick;  // why the device does not answer; empty = it does
   DeviceInfo device_info{.name = "fake", .arch = "x86-64", .memory_bytes = int64_t{1} << 30};
   CallLog calls = std::make_shared<std::vector<std::string>>();
 };

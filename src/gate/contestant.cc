@@ -240,15 +240,34 @@ Result<bool> Contestant::Judge(worker::Mishap mishap) {
   // Whatever state it is in now, the next workload gets a fresh process.
   worker_.reset();
   mapped_.clear();
+  TRY_IN(memory_.CheckAfterDeath(), "after " + candidate_.name + " was refused");
+  return false;
+}
+
+Result<bool> Contestant::HoldsLittle() {
+  TRY(memory_.After());
+  if (!memory_.suspicious()) return true;
+  const std::string level = worker_->level();
+  const std::optional<std::string> conviction = TRY(memory_.Convict([this] { worker_.reset(); }));
+  mapped_.clear();
+  if (!conviction) {
+    return Fail(ErrorKind::kDevice,
+                fmt::format("another program took device memory while {} was judged, which can be "
+                            "held against nobody; judge again when the device is free",
+                            candidate_.name));
+  }
+  Refuse(gate_, Outcome::kOutOfMemory, *conviction);
+  verdict.level = level;
   return false;
 }
 
 Result<bool> Contestant::Ask(const Json& request, double timeout_s, Json* reply,
                              std::span<const int> fds) {
+  TRY(memory_.Before());
   worker::Answer<Json> answer = TRY(worker_->Ask(request, timeout_s, fds));
   if (!answer) return Judge(std::move(answer.error()));
   if (reply != nullptr) *reply = std::move(*answer);
-  return true;
+  return HoldsLittle();
 }
 
 Result<bool> Contestant::StartWorker() {
@@ -262,7 +281,9 @@ Result<bool> Contestant::StartWorker() {
       .environment = ThreadLimits(device_)};
   {
     const Stretch stretch(Part::kWorkerStart);
+    TRY(memory_.Before());
     worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
+    TRY(memory_.After());
   }
   return Ask(LoadRequest(), kInitTimeoutS);
 }
@@ -305,8 +326,14 @@ Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
   const Stretch stretch(Part::kCompile, candidate_.name);
   call_timeout_s_ = call_timeout_s;
   gate_ = Gate::kCompile;
-  if (worker_ == nullptr && !TRY(StartWorker())) return false;
+  if (worker_ == nullptr) {
+    memory_.Start(device);
+    if (!TRY(StartWorker())) return false;
+  }
   gate_ = Gate::kCorrectness;
+  const int64_t lent = inputs.front()->layout().bytes + device::LayOut(workload.outputs).bytes;
+  memory_.Allow(AllowanceFor(candidate_.role, lent * static_cast<int64_t>(inputs.size()),
+                             device.info().memory_bytes));
   if (!TRY(LendArenas(workload, device, inputs))) return false;
   Json reply;
   if (!TRY(Ask(Json::MakeObject()
@@ -363,10 +390,11 @@ Result<bool> Contestant::Call(size_t slot) {
 
 Result<bool> Contestant::Prepare(Stopwatch& stopwatch) {
   if (prepared_) return true;
+  TRY(memory_.Before());
   worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
   if (!ready) return Judge(std::move(ready.error()));
   prepared_ = true;
-  return true;
+  return HoldsLittle();
 }
 
 Result<bool> Contestant::CallDisturbed(size_t slot, Stopwatch* disturber) {
@@ -399,24 +427,26 @@ Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& s
   const Stretch stretch(Part::kTiming, candidate_.name);
   gate_ = Gate::kPerformance;
   if (!TRY(Prepare(stopwatch))) return false;
+  TRY(memory_.Before());
   worker::Answer<BatchTimes> answer =
       TRY(stopwatch.Time(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
                          call_timeout_s_ * static_cast<double>(slots.size())));
   if (!answer) return Judge(std::move(answer.error()));
   *times = std::move(*answer);
-  return true;
+  return HoldsLittle();
 }
 
 Result<bool> Contestant::Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                                    const std::vector<device::Arena*>& inputs, BatchTimes* times) {
   const Stretch stretch(Part::kAttribution, candidate_.name);
   gate_ = Gate::kPerformance;
+  TRY(memory_.Before());
   worker::Answer<BatchTimes> answer =
       TRY(stopwatch.Attribute(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
                               call_timeout_s_ * static_cast<double>(slots.size())));
   if (!answer) return Judge(std::move(answer.error()));
   *times = std::move(*answer);
-  return true;
+  return HoldsLittle();
 }
 
 }  // namespace roofmark::gate

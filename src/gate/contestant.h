@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "device/device.h"
+#include "gate/memory_watch.h"
 #include "gate/reference.h"
 #include "gate/stopwatch.h"
 #include "model/candidate.h"
@@ -90,6 +91,8 @@ class Contestant {
   Result<bool> Ask(const Json& request, double timeout_s, Json* reply = nullptr,
                    std::span<const int> fds = {});
   Result<bool> Judge(worker::Mishap mishap);
+  // Whether its process holds no more of the device's memory than it may; if not, it is refused.
+  Result<bool> HoldsLittle();
   std::vector<TimedCall> CallsOn(const std::vector<size_t>& slots,
                                  const std::vector<device::Arena*>& inputs);
 
@@ -103,6 +106,7 @@ class Contestant {
   std::string compile_reason_;
   std::unique_ptr<worker::Worker> worker_;
   bool prepared_ = false;
+  MemoryWatch memory_;
   double call_timeout_s_ = 0;
   std::vector<std::unique_ptr<device::Arena>> outputs_;
   std::unique_ptr<device::Arena> workspace_;

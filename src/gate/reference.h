@@ -43,6 +43,9 @@ class Reference {
   Result<worker::Answer<bool>> RunProgram(const std::string& program, const std::string& in,
                                           const std::string& out, const Workload& workload);
 
+  // Ends its process; only an assignment may follow.
+  void Stop() { worker_.reset(); }
+
   const std::string& level() const { return worker_->level(); }
 
  private:

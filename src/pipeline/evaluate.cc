@@ -10,6 +10,7 @@
 #include "gate/contestant.h"
 #include "gate/cpu_stopwatch.h"
 #include "gate/cuda_stopwatch.h"
+#include "gate/memory_watch.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
 
@@ -56,6 +57,8 @@ Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
   const Operator& op = *workloads.front()->op;
   const Field field = TRY(Assemble(op, entries, machine.device->info()));
   if (field.baseline) options.baseline = field.all[*field.baseline];
+  // Before any process of ours uses the device: what must be free again once they all have ended.
+  const std::optional<int64_t> free_bytes = TRY(machine.device->FreeMemory());
   gate::Reference reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
   const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
   for (const Workload* workload : workloads) {
@@ -63,7 +66,11 @@ Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
         gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
     if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
       verdicts = Unsupported(*workload, field, verdicts.error().message());
-      // What failed may have left the reference worker in any state.
+      // What failed may have left workers and the device in any state. On a device that is not as
+      // it was, nothing more is judged: the next candidate would pay for the last one.
+      for (gate::Contestant* contestant : field.all) contestant->Restart();
+      reference.Stop();
+      TRY(gate::CheckHealth(*machine.device, free_bytes));
       reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
     }
     if (verdicts && field.baseline) {
@@ -107,9 +114,8 @@ gate::Sol SolOf(const Workload& workload, const Machine& machine) {
   const double floor_s = machine.card->measured.launch_floor_s > 0
                              ? machine.card->measured.launch_floor_s
                              : machine.card->datasheet.launch_floor_s;
-  return {.ns = sol.sol_ns,
-          .against = datasheet ? "datasheet" : "measured",
-          .floor_ns = 1e9 * floor_s};
+  return {
+      .ns = sol.sol_ns, .against = datasheet ? "datasheet" : "measured", .floor_ns = 1e9 * floor_s};
 }
 
 Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<Entry>& entries,
