@@ -119,9 +119,7 @@ Result<void> CudaStage::Begin(cu::Stream stream, int calls, int64_t hold_ns) {
   calls_ = calls;
   next_event_ = 0;
   TRY(GrowEvents(static_cast<size_t>(calls) * 2));
-  // A set-aside for persisting lines would survive the flush; the device's default is none.
-  TRY(api_.Check(api_.ctx_set_limit(cu::kLimitPersistingL2, 0), "clearing the L2 set-aside"));
-  TRY(api_.Check(api_.ctx_reset_persisting_l2(), "resetting persisting L2 lines"));
+  TRY(ForgetPersistence());
   ++batch_;
   auto limit = static_cast<uint64_t>(hold_ns);
   void* arguments[] = {&go_device_, &batch_, &limit};
@@ -140,7 +138,16 @@ Result<void> CudaStage::AfterCall() {
 }
 
 Result<void> CudaStage::End() {
-  return Flush();
+  TRY(Flush());
+  // Everything is queued behind the hold now, so what a call set aside while it was queued is not
+  // in force when it runs.
+  return ForgetPersistence();
+}
+
+// A set-aside for persisting lines would survive the flush; the device's default is none.
+Result<void> CudaStage::ForgetPersistence() {
+  TRY(api_.Check(api_.ctx_set_limit(cu::kLimitPersistingL2, 0), "clearing the L2 set-aside"));
+  return api_.Check(api_.ctx_reset_persisting_l2(), "resetting persisting L2 lines");
 }
 
 Result<void> CudaStage::Go() {
