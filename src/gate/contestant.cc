@@ -126,6 +126,7 @@ Result<void> Contestant::Compile() {
   for (const fs::path& source : candidate_.sources) {
     const std::string text = TRY(ReadFile(candidate_.folder / source));
     std::ranges::move(JitKernelNames(text), std::back_inserter(provenance_.jit_kernels));
+    std::ranges::move(CudaKernelNames(text), std::back_inserter(provenance_.cuda_kernels));
   }
   return {};
 }
@@ -391,6 +392,10 @@ Result<bool> Contestant::Call(size_t slot) {
 Result<bool> Contestant::Prepare(Stopwatch& stopwatch) {
   if (prepared_) return true;
   TRY(memory_.Before());
+  // Where calls were made already, what compiles just in time has compiled.
+  if (!IsNative(candidate_.lane)) {
+    provenance_.generated_kernels = GeneratedKernels(stage_.path() / "scratch");
+  }
   worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
   if (!ready) return Judge(std::move(ready.error()));
   prepared_ = true;
@@ -447,6 +452,31 @@ Result<bool> Contestant::Attribute(Stopwatch& stopwatch, const std::vector<size_
   if (!answer) return Judge(std::move(answer.error()));
   *times = std::move(*answer);
   return HoldsLittle();
+}
+
+Result<std::vector<std::string>> Contestant::NameCalls(size_t slot) {
+  std::vector<std::string> names;
+  if (IsNative(candidate_.lane)) return names;
+  const Stretch stretch(Part::kAttribution, candidate_.name);
+  const worker::Answer<Json> answer =
+      TRY(worker_->Ask(Json::MakeObject()
+                           .Set("do", "apis")
+                           .Set("in", InputName(slot))
+                           .Set("out", OutName(slot))
+                           .Set("workspace", workspace_ ? kWorkspace : ""),
+                       call_timeout_s_));
+  if (!answer) {
+    // The next workload gets a fresh process.
+    if (!worker_->alive()) worker_.reset();
+    return names;
+  }
+  const Json* const apis = answer->Find("apis");
+  if (apis == nullptr || !apis->is_array()) return names;
+  for (const Json& name : apis->array()) {
+    constexpr size_t kLongest = 100;
+    if (name.is_string()) names.push_back(name.as_string().substr(0, kLongest));
+  }
+  return names;
 }
 
 }  // namespace roofmark::gate

@@ -58,6 +58,10 @@ class Contestant {
   Result<bool> Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                          const std::vector<device::Arena*>& inputs, BatchTimes* times);
 
+  // The functions that one more call on a slot asks PyTorch for, by the worker's testimony. Empty
+  // in native lanes and where the call fails: that is no fault of the calls that were judged.
+  Result<std::vector<std::string>> NameCalls(size_t slot);
+
   // Ends the verdict with an outcome.
   void Refuse(Gate gate, Outcome outcome, std::string reason);
   bool decided() const { return verdict.outcome != Outcome::kNotRun; }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -28,9 +29,10 @@ namespace {
 // Empty rings before each call: they wake the worker's core and measure what a ring itself costs.
 constexpr int kEmptyRings = 4;
 constexpr double kEmptyTimeoutS = 10;
-// Enough for a few hundred samples of the task clock.
-constexpr double kSampledNs = 10e6;
-constexpr int kMaxSampledCalls = 200;
+// A round samples until it has this many, however short the call, or this long.
+constexpr int64_t kEnoughSamples = 2 * worker::kFewestSamples;
+constexpr double kSampledS = 2;
+constexpr double kLookS = 0.01;
 // Secret positions of each output that must not be poison when run has returned.
 constexpr int kProbes = 64;
 // What answering an empty ring may cost: it takes a microsecond. A worker that takes its time would
@@ -104,10 +106,10 @@ class CpuStopwatch final : public Stopwatch {
                       const BatchTimes& times) const;
   // Names an output that holds anything but poison before its call; empty where none does.
   std::string WrittenAhead(device::Arena& out);
-  // Makes the calls untimed until there are enough samples of who runs: sampling interrupts, so the
-  // timed calls go without.
-  Result<worker::Answer<void>> Sample(size_t calls, worker::Worker& worker, worker::Bell& bell,
-                                      double timeout_s, worker::CpuProfile* profile);
+  // Makes the calls in turn, untimed, until there are enough samples of who runs: sampling
+  // interrupts, so the timed calls go without.
+  Result<worker::Answer<void>> Sample(worker::Worker& worker, worker::Bell& bell, double timeout_s,
+                                      worker::CpuProfile* profile);
   std::string ProbeOutputs(device::Arena& out);
   // Names a probed element that changed after its call had returned; empty where none did.
   std::string ChangedSince() const;
@@ -268,21 +270,23 @@ std::string CpuStopwatch::Outside(std::span<const TimedCall> calls, const Batch&
   return {};
 }
 
-Result<worker::Answer<void>> CpuStopwatch::Sample(size_t calls, worker::Worker& worker,
-                                                  worker::Bell& bell, double timeout_s,
-                                                  worker::CpuProfile* profile) {
+Result<worker::Answer<void>> CpuStopwatch::Sample(worker::Worker& worker, worker::Bell& bell,
+                                                  double timeout_s, worker::CpuProfile* profile) {
+  using Clock = std::chrono::steady_clock;
+  const std::string& own = provenance_[worker.pid()].path;
   worker::CpuSampler sampler = worker::CpuSampler::Start(worker.pid());
-  double spent_ns = 0;
-  for (int i = 0; spent_ns < kSampledNs && i < kMaxSampledCalls; ++i) {
-    const worker::Answer<double> empty = TRY(RingEmpty(worker, bell));
-    if (!empty) return worker::Answer<void>(std::unexpected(empty.error()));
-    const uint64_t number = static_cast<uint64_t>(i) % calls + 1;
-    const worker::Answer<worker::RingTime> ring =
-        TRY(worker::Ring(worker, bell, number, timeout_s));
+  const Clock::time_point begin = Clock::now();
+  const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  double looked_s = 0;
+  for (uint64_t i = 0; spent() < kSampledS; ++i) {
+    const worker::Answer<worker::RingTime> ring = TRY(worker::Ring(worker, bell, i + 1, timeout_s));
     if (!ring) return worker::Answer<void>(std::unexpected(ring.error()));
-    spent_ns += ring->host_ns;
+    if (spent() - looked_s < kLookS) continue;
+    // Counting reads the worker's memory map, so it is not done after each of many short calls.
+    if (!sampler.can_sample() || sampler.Count(own) >= kEnoughSamples) break;
+    looked_s = spent();
   }
-  *profile = sampler.Stop(provenance_[worker.pid()].path);
+  *profile = sampler.Stop(own);
   return worker::Answer<void>();
 }
 
@@ -336,7 +340,7 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Attribute(worker::Worker& worke
   worker::CpuProfile profile;
   quiet_.erase(worker.pid());
   worker::Answer<void> sampled = TRY(WithBell(worker, calls, workspace, [&](worker::Bell& bell) {
-    return Sample(calls.size(), worker, bell, timeout_s, &profile);
+    return Sample(worker, bell, timeout_s, &profile);
   }));
   if (!sampled) return worker::Answer<BatchTimes>(std::unexpected(std::move(sampled.error())));
   return worker::Answer<BatchTimes>(

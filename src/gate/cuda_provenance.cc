@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <system_error>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace roofmark::gate {
@@ -22,6 +25,11 @@ constexpr std::array<std::string_view, 3> kTritonLaunchers = {"cuda_utils", "__t
                                                               "libtriton"};
 // TorchInductor loads its kernels itself where it does not go through Triton's launcher.
 constexpr std::array<std::string_view, 1> kInductorLaunchers = {"libtorch_python"};
+// Where only the candidate can have put a shared object.
+constexpr std::array<std::string_view, 6> kCandidatesPlaces = {
+    "/candidate/", "/scratch/", "/tmp/", "/dev/shm/", "/memfd:", "/proc/self/"};
+// How Python calls functions of any library.
+constexpr std::array<std::string_view, 2> kForeignCalls = {"libffi", "_ctypes"};
 // What TorchInductor calls the kernels that it generates: triton_poi_fused_add_0 and the like.
 constexpr std::array<std::string_view, 1> kInductorKernels = {"triton_"};
 // Kernels of vendor libraries, wherever their code was copied to. Source: names in profiles of
@@ -44,10 +52,34 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// A kernel that came through Triton's launcher is the candidate's when its source defines it.
+// A kernel that came through Triton's launcher is the candidate's when its source defines it and
+// no other compiler in its worker generated one of that name: a decoy may bear any name.
 Owner OwnerOfTriton(const std::string& kernel, const Provenance& provenance) {
+  if (Contains(provenance.generated_kernels, kernel)) return Owner::kCompiler;
   if (Contains(provenance.jit_kernels, kernel)) return Owner::kDsl;
   return StartsWithAny(kernel, kInductorKernels) ? Owner::kCompiler : Owner::kUnknown;
+}
+
+// Whether a symbol is that of one of the functions, mangled or not: _Z5scalePfi holds "5scale".
+bool IsSymbolOf(const std::vector<std::string>& functions, const std::string& symbol) {
+  return std::ranges::any_of(functions, [&](const std::string& function) {
+    return symbol == function ||
+           (symbol.starts_with("_Z") &&
+            symbol.find(std::to_string(function.size()) + function) != symbol.npos);
+  });
+}
+
+// Code from the candidate's own files that no compilation of the judge's explains. An extension
+// that its Python built in the worker is its own when the kernel stands in the clear text of its
+// source.
+Owner OwnerOfBrought(const std::string& kernel, const Provenance& provenance) {
+  // The compilers of these languages leave libraries in the cache that the candidate can write,
+  // too; nothing tells the two apart.
+  const bool compiles_files =
+      IsDsl(provenance.lane) && provenance.lane != Lane::kTriton && provenance.lane != Lane::kGluon;
+  if (compiles_files) return Owner::kDsl;
+  const bool python = !IsNative(provenance.lane);
+  return python && IsSymbolOf(provenance.cuda_kernels, kernel) ? Owner::kOwn : Owner::kPrebuilt;
 }
 
 Owner OwnerOfModule(const MeteredModule& module, const std::string& kernel,
@@ -59,9 +91,12 @@ Owner OwnerOfModule(const MeteredModule& module, const std::string& kernel,
   if (StartsWithAny(kernel, kVendorKernels)) return Owner::kVendor;
   if (StartsWithAny(loader, kTritonLaunchers)) return OwnerOfTriton(kernel, provenance);
   if (StartsWithAny(loader, kInductorLaunchers)) return OwnerOfTriton(kernel, provenance);
-  // An extension that the candidate's Python built from its own source in its worker.
-  const bool python = !IsNative(provenance.lane);
-  if (python && module.loader.starts_with("/scratch/")) return Owner::kOwn;
+  const std::string_view path = module.loader;
+  if (StartsWithAny(path, kCandidatesPlaces)) {
+    return OwnerOfBrought(kernel, provenance);
+  }
+  // An image that Python handed to the driver by hand.
+  if (StartsWithAny(loader, kForeignCalls)) return Owner::kPrebuilt;
   return Owner::kUnknown;
 }
 
@@ -76,7 +111,71 @@ std::string_view DecoratorName(std::string_view line) {
   return line.substr(0, end);
 }
 
+// Adds the name of a function whose declaration goes on in `rest` behind __global__: the word
+// before its parameters, past attributes such as __launch_bounds__(256).
+void AddFunctionName(std::string_view rest, std::vector<std::string>* names) {
+  std::string_view word;
+  for (size_t at = 0; at < rest.size();) {
+    if (IsNameByte(rest[at])) {
+      size_t end = at;
+      while (end < rest.size() && IsNameByte(rest[end])) ++end;
+      word = rest.substr(at, end - at);
+      at = end;
+    } else if (rest[at] == '(') {
+      if (word.empty()) return;
+      if (!word.starts_with("__")) return names->emplace_back(word), void();
+      size_t depth = 0;
+      for (; at < rest.size(); ++at) {
+        if (rest[at] == '(') ++depth;
+        if (rest[at] == ')' && --depth == 0) break;
+      }
+      ++at;
+    } else if (rest[at] == ';' || rest[at] == '{') {
+      return;
+    } else {
+      ++at;
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> CudaKernelNames(std::string_view text) {
+  constexpr std::string_view kGlobal = "__global__";
+  constexpr size_t kLongestDeclaration = 1000;
+  std::vector<std::string> names;
+  for (size_t at = text.find(kGlobal); at != text.npos; at = text.find(kGlobal, at)) {
+    at += kGlobal.size();
+    AddFunctionName(text.substr(at, kLongestDeclaration), &names);
+  }
+  return names;
+}
+
+std::vector<std::string> GeneratedKernels(const std::filesystem::path& scratch) {
+  namespace fs = std::filesystem;
+  // Generated files are some KiB; a candidate may leave anything here.
+  constexpr uintmax_t kLargest = uintmax_t{4} << 20;
+  constexpr int kMostFiles = 4096;
+  std::vector<std::string> names;
+  std::error_code error;
+  int files = 0;
+  for (auto at = fs::recursive_directory_iterator(
+           scratch, fs::directory_options::skip_permission_denied, error);
+       !error && at != fs::recursive_directory_iterator() && files < kMostFiles;
+       at.increment(error)) {
+    std::error_code ignored;
+    if (at->path().extension() != ".py" || !at->is_regular_file(ignored) ||
+        at->is_symlink(ignored) || at->file_size(ignored) > kLargest) {
+      continue;
+    }
+    ++files;
+    if (const auto text = ReadFile(at->path())) {
+      std::ranges::copy_if(JitKernelNames(*text), std::back_inserter(names),
+                           [](const auto& name) { return StartsWithAny(name, kInductorKernels); });
+    }
+  }
+  return names;
+}
 
 std::vector<std::string> JitKernelNames(std::string_view python) {
   std::vector<std::string> names;

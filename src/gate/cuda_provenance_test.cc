@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate/cuda_provenance.h"
 
+#include <filesystem>
+
+#include "base/files.h"
 #include "base/testing.h"
 
 namespace roofmark::gate {
@@ -35,10 +38,17 @@ TEST(Provenance, TheJudgesOwnCubinIsTheCandidates) {
             Owner::kOwn);
 }
 
-TEST(Provenance, OtherCodeFromTheCandidatesLibraryIsNot) {
-  const Provenance provenance{.lane = Lane::kCuda, .own_code = {"aa"}};
-  EXPECT_EQ(OwnerFrom("k", {{.sha256 = "bb", .loader = "/candidate/c.so"}}, provenance),
-            Owner::kUnknown);
+TEST(Provenance, OtherCodeFromTheCandidatesLibraryWasBuiltElsewhere) {
+  const Provenance provenance{.lane = Lane::kCuda, .own_code = {"aa"}, .cuda_kernels = {"k"}};
+  for (const char* loader : {"/candidate/c.so", "/scratch/unpacked.so"}) {
+    EXPECT_EQ(OwnerFrom("k", {{.sha256 = "bb", .loader = loader}}, provenance), Owner::kPrebuilt);
+  }
+}
+
+TEST(Provenance, AnImageThatPythonHandsToTheDriverWasBuiltElsewhere) {
+  const Provenance provenance{.lane = Lane::kTriton, .jit_kernels = {"k"}};
+  EXPECT_EQ(OwnerFrom("k", {{.loader = "/usr/lib/x86_64-linux-gnu/libffi.so.8"}}, provenance),
+            Owner::kPrebuilt);
 }
 
 TEST(Provenance, ANameThatAlsoOccursInForeignCodeProvesNothing) {
@@ -72,10 +82,42 @@ TEST(Provenance, AVendorKernelInACopiedLibraryIsStillTheVendors) {
             Owner::kVendor);
 }
 
-TEST(Provenance, AnExtensionBuiltInTheWorkerIsItsOwn) {
-  const Provenance provenance{.lane = Lane::kTorch};
-  EXPECT_EQ(OwnerFrom("k", {{.loader = "/scratch/.torch_extensions/x.so"}}, provenance),
-            Owner::kOwn);
+TEST(Provenance, AnExtensionBuiltInTheWorkerIsItsOwnWhenItsKernelsStandInTheSource) {
+  const Provenance provenance{.lane = Lane::kTorch, .cuda_kernels = {"scale"}};
+  constexpr const char* kExtension = "/scratch/.torch_extensions/x.so";
+  EXPECT_EQ(OwnerFrom("_Z5scalePfi", {{.loader = kExtension}}, provenance), Owner::kOwn);
+  EXPECT_EQ(OwnerFrom("scale", {{.loader = kExtension}}, provenance), Owner::kOwn);
+  EXPECT_EQ(OwnerFrom("_Z4gemmPfi", {{.loader = kExtension}}, provenance), Owner::kPrebuilt);
+}
+
+TEST(Provenance, AKernelThatAnotherCompilerGeneratedIsNotTheCandidatesByItsName) {
+  const Provenance provenance{.lane = Lane::kTriton,
+                              .jit_kernels = {"triton_poi_fused_mul_0", "mine"},
+                              .generated_kernels = {"triton_poi_fused_mul_0"}};
+  EXPECT_EQ(OwnerFrom("triton_poi_fused_mul_0", {{.loader = kTorchPython}}, provenance),
+            Owner::kCompiler);
+  EXPECT_EQ(OwnerFrom("mine", {{.loader = kTriton}}, provenance), Owner::kDsl);
+}
+
+TEST(GeneratedKernels, AreThoseOfPythonFilesInTheScratchFolder) {
+  const TempDir scratch = TempDir::Make("generated").value();
+  std::filesystem::create_directories(scratch.path() / "torchinductor/ab");
+  ASSERT_THAT(WriteFile(scratch.path() / "torchinductor/ab/cab.py",
+                        "@triton.jit\ndef triton_poi_fused_0(x): pass\n"
+                        "@triton.jit\ndef mine_in_a_compiled_function(x): pass\n"),
+              IsOk());
+  ASSERT_THAT(WriteFile(scratch.path() / "notes.txt", "@triton.jit\ndef other(x): pass\n"), IsOk());
+  EXPECT_THAT(GeneratedKernels(scratch.path()), ElementsAre("triton_poi_fused_0"));
+  EXPECT_THAT(GeneratedKernels(scratch.path() / "missing"), IsEmpty());
+}
+
+TEST(CudaKernels, AreTheGlobalFunctionsOfAnyText) {
+  EXPECT_THAT(CudaKernelNames("__global__ void first(float* x) {}\n"
+                              "template <int N>\n"
+                              "__global__ __launch_bounds__(N * (2)) void\nsecond(int n);\n"
+                              "static void __global__ third() {}"),
+              ElementsAre("first", "second", "third"));
+  EXPECT_THAT(CudaKernelNames("no __global__"), IsEmpty());
 }
 
 TEST(Provenance, CopiesAndFillsAreTheRuntimes) {

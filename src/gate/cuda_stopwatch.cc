@@ -323,6 +323,15 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatc
   return times;
 }
 
+// A kernel's name and, for foreign code, who loaded it.
+std::string NameOfCode(const MeterReport& report, const MeteredOperation& operation, Owner owner) {
+  const MeteredName& name = report.names[operation.name];
+  const bool foreign = owner != Owner::kOwn && owner != Owner::kDsl && owner != Owner::kRuntime;
+  if (!foreign || name.modules.empty()) return name.name;
+  const std::string& loader = report.modules[name.modules.front()].loader;
+  return fmt::format("{} ({})", name.name, loader.substr(loader.rfind('/') + 1));
+}
+
 void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeline,
                                const Provenance& provenance, BatchTimes& times) const {
   std::map<std::pair<Owner, std::string>, double> by_kernel;
@@ -333,7 +342,7 @@ void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeli
       const Owner owner = OwnerOf(report, operation, provenance);
       const auto ns = static_cast<double>(operation.end_ns - operation.start_ns);
       times.owner_ns[static_cast<size_t>(owner)] += ns;
-      by_kernel[{owner, report.names[operation.name].name}] += ns;
+      by_kernel[{owner, NameOfCode(report, operation, owner)}] += ns;
       total += ns;
     }
   }

@@ -106,6 +106,16 @@ TEST_F(CudaStopwatchTest, PublishesTheDeviceSpanOfEachCall) {
   EXPECT_THAT((*times)->kernels, ElementsAre("own 100.0 % own_kernel"));
 }
 
+TEST_F(CudaStopwatchTest, ForeignKernelsAreNamedWithTheirLibrary) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  ASSERT_THAT(stopwatch_->Prepare(worker_, {.lane = Lane::kCuda}), IsOk());
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_GT((*times)->owner_ns[static_cast<size_t>(Owner::kPrebuilt)], 0);
+  EXPECT_THAT((*times)->kernels, ElementsAre(HasSubstr("own_kernel (")));
+}
+
 TEST_F(CudaStopwatchTest, KeepsTheProvenanceOfWorkersThatTakeTurns) {
   Kernel(0, 2'000, 3'000);
   Kernel(1, 2'000, 4'000);

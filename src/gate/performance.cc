@@ -103,6 +103,9 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
       }
       timings[contestant].Add(who);
       if (Enough(timings[contestant], plan)) {
+        if (FellBack(timings[contestant], contestant->verdict.role, options.require_adoption)) {
+          timings[contestant].called = TRY(contestant->NameCalls(round.order.front()));
+        }
         Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
       }
     }

@@ -42,6 +42,8 @@ struct BatchTimes {
   std::vector<std::string> kernels;  // distinct, "owner  ns  name"
   // Evidence that work ran outside its call's window; empty when there is none.
   std::string unsynchronised;
+  // The APIs through which foreign code was reached, most telling first: testimony, for a person.
+  std::vector<std::string> called;
   // What this machine could not provide ("no CUPTI: published time is by events"); empty = all.
   std::string level;
 };
@@ -55,6 +57,12 @@ struct Provenance {
   // Names of the kernels that the candidate's source defines in a DSL, read by the judge
   // (JitKernelNames in cuda_provenance.h). Empty for native lanes.
   std::vector<std::string> jit_kernels;
+  // Names of the __global__ functions in the clear text of the candidate's source
+  // (CudaKernelNames), for Python that builds an extension in its worker.
+  std::vector<std::string> cuda_kernels;
+  // Names of kernels in Python files that the worker's tools wrote into its scratch folder: what
+  // another compiler generated (GeneratedKernels).
+  std::vector<std::string> generated_kernels;
   // The candidate's library or source file as its worker sees it, e.g. "/candidate/candidate.so".
   std::string path;
 };

@@ -32,11 +32,50 @@ Shares SharesOf(const Shares& owner_ns) {
   return shares;
 }
 
-std::string FallbackReason(const Verdict& verdict, double required) {
-  std::string reason = fmt::format("adoption {:.1f} % is under the required {:.1f} %; ran: ",
-                                   100 * Adoption(*verdict.shares), 100 * required);
-  const size_t shown = std::min<size_t>(verdict.kernels.size(), 4);
-  for (size_t i = 0; i < shown; ++i) reason += (i > 0 ? "; " : "") + verdict.kernels[i];
+std::string_view InWords(Owner owner) {
+  switch (owner) {
+    case Owner::kOwn:
+      return "code compiled from its own source";
+    case Owner::kDsl:
+      return "kernels compiled from its own source";
+    case Owner::kVendor:
+      return "a vendor library";
+    case Owner::kFramework:
+      return "the framework";
+    case Owner::kCompiler:
+      return "another compiler's kernels (inductor)";
+    case Owner::kPrebuilt:
+      return "a binary that the candidate brought along";
+    case Owner::kRuntime:
+      return "copies and fills of the runtime";
+    case Owner::kUnknown:
+      return "code of unknown origin";
+  }
+  return "";
+}
+
+std::string FallbackReason(const Timing& timing, const Shares& shares, double required) {
+  std::string reason = fmt::format("adoption {:.1f} % is under the required {:.1f} %",
+                                   100 * Adoption(shares), 100 * required);
+  const auto largest = std::ranges::max_element(shares, [&](const double& a, const double& b) {
+    const auto counts = [&](const double& share) {
+      const auto owner = static_cast<Owner>(&share - shares.data());
+      return owner == Owner::kOwn || owner == Owner::kDsl ? 0 : share;
+    };
+    return counts(a) < counts(b);
+  });
+  if (*largest > 0) {
+    reason += fmt::format(": {:.1f} % of the time belongs to {}", 100 * *largest,
+                          InWords(static_cast<Owner>(largest - shares.begin())));
+  }
+  const auto list = [&](std::string_view title, const std::vector<std::string>& all) {
+    constexpr size_t kShown = 4;
+    for (size_t i = 0; i < std::min(all.size(), kShown); ++i) {
+      reason += fmt::format("{}{}", i == 0 ? title : "; ", all[i]);
+    }
+  };
+  list("; ran: ", timing.kernels);
+  list("; called: ", timing.called);
   return reason;
 }
 
@@ -45,11 +84,9 @@ std::pair<Outcome, std::string> FaultOf(const Timing& timing, const Sol& sol,
                                         const Stopwatch& stopwatch, const JudgeOptions& options,
                                         const Verdict& verdict) {
   if (!timing.unsynchronised.empty()) return {Outcome::kUnsynchronised, timing.unsynchronised};
-  // Where the machine could not tell who ran (the level says so), nothing is held against anyone.
-  const bool nothing_seen = *verdict.shares == Shares{} && !timing.level.empty();
-  if (verdict.role == Role::kCandidate && !nothing_seen &&
-      Adoption(*verdict.shares) < options.require_adoption) {
-    return {Outcome::kFallback, FallbackReason(verdict, options.require_adoption)};
+  if (FellBack(timing, verdict.role, options.require_adoption)) {
+    return {Outcome::kFallback,
+            FallbackReason(timing, SharesOf(timing.owner_ns), options.require_adoption)};
   }
   if (std::string fault = stopwatch.ClockFault(*verdict.clocks); !fault.empty()) {
     return {Outcome::kClocksDisagree, std::move(fault)};
@@ -97,8 +134,16 @@ void Timing::Add(const BatchTimes& times) {
   Append(times.host_ns, &host_ns);
   for (size_t i = 0; i < owner_ns.size(); ++i) owner_ns[i] += times.owner_ns[i];
   if (!times.kernels.empty()) kernels = times.kernels;
+  if (!times.called.empty()) called = times.called;
   if (unsynchronised.empty()) unsynchronised = times.unsynchronised;
   if (level.empty()) level = times.level;
+}
+
+bool FellBack(const Timing& timing, Role role, double required) {
+  // Where the machine could not tell who ran (the level says so), nothing is held against anyone.
+  const bool nothing_seen = timing.owner_ns == Shares{} && !timing.level.empty();
+  return role == Role::kCandidate && !nothing_seen &&
+         Adoption(SharesOf(timing.owner_ns)) < required;
 }
 
 TimingPlan PlanFor(Effort effort) {
@@ -124,7 +169,7 @@ void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
   verdict.clocks = Clocks{.device = OrZero(timing.device_ns),
                           .event = OrZero(timing.event_ns),
                           .host = OrZero(timing.host_ns)};
-  verdict.shares = SharesOf(timing.owner_ns);
+  if (timing.owner_ns != Shares{}) verdict.shares = SharesOf(timing.owner_ns);
   verdict.kernels = timing.kernels;
   // A time of nothing is no time; FaultOf says whose fault that is.
   if (sol.ns > 0 && verdict.time_ns->low > 0) {

@@ -20,6 +20,7 @@ struct Timing {
   std::vector<double> host_ns;
   Shares owner_ns{};
   std::vector<std::string> kernels;
+  std::vector<std::string> called;  // BatchTimes::called
   std::string unsynchronised;
   std::string level;
   int checked_in_full = 0;
@@ -36,6 +37,9 @@ struct TimingPlan {
   double budget_s = 0;      // of timed batches per contestant
 };
 TimingPlan PlanFor(Effort effort);
+
+// Whether foreign code has the time of a candidate: its adoption is known, and under the required.
+bool FellBack(const Timing& timing, Role role, double required);
 
 // True when sampling can end: enough samples and full checks, and a narrow interval or no budget.
 bool Enough(const Timing& timing, const TimingPlan& plan);

@@ -98,6 +98,39 @@ TEST_F(ConcludeTest, RefusesForeignKernelsInACandidateButNotInABaseline) {
   EXPECT_EQ(Conclusion(Steady(Owner::kVendor), {}, Role::kBaseline).outcome, Outcome::kPassed);
 }
 
+TEST_F(ConcludeTest, SaysWhoseTheTimeIsAndWhatWasCalled) {
+  Timing timing = Steady(Owner::kVendor);
+  timing.called = {"torch.nn.functional.linear"};
+  EXPECT_THAT(Conclusion(timing).reason,
+              testing::AllOf(testing::HasSubstr("100.0 % of the time belongs to a vendor library"),
+                             testing::HasSubstr("called: torch.nn.functional.linear")));
+  EXPECT_THAT(Conclusion(Steady(Owner::kPrebuilt)).reason, testing::HasSubstr("brought along"));
+}
+
+TEST_F(ConcludeTest, RequiresAsMuchAdoptionAsItIsTold) {
+  Timing timing = Steady();
+  timing.owner_ns = {};
+  timing.owner_ns[static_cast<size_t>(Owner::kOwn)] = 97;
+  timing.owner_ns[static_cast<size_t>(Owner::kFramework)] = 3;
+  timing.owner_ns[static_cast<size_t>(Owner::kRuntime)] = 1000;  // reported, not punished
+  EXPECT_EQ(Conclusion(timing).outcome, Outcome::kPassed);
+  EXPECT_TRUE(FellBack(timing, Role::kCandidate, 0.99));
+  EXPECT_FALSE(FellBack(timing, Role::kBaseline, 0.99));
+}
+
+TEST_F(ConcludeTest, ACallThatOnlyCopiesHasNoAdoption) {
+  EXPECT_EQ(Conclusion(Steady(Owner::kRuntime)).outcome, Outcome::kFallback);
+}
+
+TEST_F(ConcludeTest, WhatCouldNotBeMeasuredIsAbsentAndNotHeldAgainstAnyone) {
+  Timing timing = Steady();
+  timing.owner_ns = {};
+  timing.level = "3 samples are too few";
+  const Verdict verdict = Conclusion(timing);
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed);
+  EXPECT_FALSE(verdict.shares.has_value());
+}
+
 TEST_F(ConcludeTest, NamesTheEarliestFaultWhenThereAreSeveral) {
   Timing timing = Steady(Owner::kVendor);
   stopwatch_.fault = "the clocks disagree";

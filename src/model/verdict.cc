@@ -27,8 +27,8 @@ constexpr std::array<Names, 23> kOutcomes = {
     "wrong_structure", "crashed",       "timed_out",       "out_of_memory",  "runtime_error",
     "stale_output",    "unstable",      "clocks_disagree", "unsynchronised", "faster_than_light",
     "fallback",        "unsupported",   "not_run"};
-constexpr std::array<Names, kOwnerCount> kOwners = {"own",      "dsl",     "vendor", "framework",
-                                                    "compiler", "runtime", "unknown"};
+constexpr std::array<Names, kOwnerCount> kOwners = {"own",      "dsl",      "vendor",  "framework",
+                                                    "compiler", "prebuilt", "runtime", "unknown"};
 
 template <typename Enum, size_t N>
 std::string_view NameOf(Enum value, const std::array<Names, N>& names) {

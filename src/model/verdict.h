@@ -55,9 +55,10 @@ enum class Outcome {
 std::string_view OutcomeName(Outcome outcome);
 Result<Outcome> ParseOutcome(std::string_view name);
 
-// Who a piece of device time belongs to, by provenance of the code object.
-enum class Owner { kOwn, kDsl, kVendor, kFramework, kCompiler, kRuntime, kUnknown };
-inline constexpr size_t kOwnerCount = 7;
+// Who a piece of device time belongs to, by provenance of the code object. kPrebuilt is code that
+// the candidate brought along ready-made: no compiler that the judge knows of made it from source.
+enum class Owner { kOwn, kDsl, kVendor, kFramework, kCompiler, kPrebuilt, kRuntime, kUnknown };
+inline constexpr size_t kOwnerCount = 8;
 std::string_view OwnerName(Owner owner);
 Result<Owner> ParseOwner(std::string_view name);
 using Shares = std::array<double, kOwnerCount>;  // sum 1, or all 0 where nothing ran
@@ -102,7 +103,7 @@ struct Verdict {
   std::optional<Interval> attainment;
   std::string attainment_against;  // "datasheet" or "measured"
   std::optional<Clocks> clocks;
-  std::optional<Shares> shares;
+  std::optional<Shares> shares;      // absent where the machine could not tell; the level says so
   std::vector<double> samples_ns;    // the raw samples of time_ns, in order
   std::vector<std::string> kernels;  // what ran, "owner share name"
   std::string level;                 // what could be enforced on this machine, and what not

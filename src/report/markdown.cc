@@ -135,9 +135,10 @@ std::string OwnerTable(const Run& run) {
                        {"vendor", Align::kRight},
                        {"framework", Align::kRight},
                        {"compiler", Align::kRight},
+                       {"prebuilt", Align::kRight},
                        {"runtime", Align::kRight},
                        {"unknown", Align::kRight}});
-  static_assert(kOwnerCount == 7);
+  static_assert(kOwnerCount == 8);
   for (const OwnerRow& row : OwnerRows(run)) {
     std::vector<std::string> cells = {row.op, NameOf(row.candidate, row.role)};
     for (const double share : row.shares) cells.push_back(Percent(share));

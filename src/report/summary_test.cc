@@ -108,7 +108,7 @@ TEST(OwnerRows, WeighsWorkloadsByImportance) {
   run.verdicts[1].shares = Shares{0, 0, 1, 0, 0, 0, 0};
   const auto rows = OwnerRows(run);
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_THAT(rows[0].shares, ElementsAre(0.75, 0, 0.25, 0, 0, 0, 0));
+  EXPECT_THAT(rows[0].shares, ElementsAre(0.75, 0, 0.25, 0, 0, 0, 0, 0));
 }
 
 TEST(OwnerRows, CountsWorkloadsAlikeWhereNoneHasAWeight) {
@@ -116,7 +116,7 @@ TEST(OwnerRows, CountsWorkloadsAlikeWhereNoneHasAWeight) {
   run.verdicts = {VerdictOf("a", "0", Outcome::kPassed), VerdictOf("a", "1", Outcome::kPassed)};
   run.verdicts[0].shares = Shares{1, 0, 0, 0, 0, 0, 0};
   run.verdicts[1].shares = Shares{0, 0, 1, 0, 0, 0, 0};
-  EXPECT_THAT(OwnerRows(run).at(0).shares, ElementsAre(0.5, 0, 0.5, 0, 0, 0, 0));
+  EXPECT_THAT(OwnerRows(run).at(0).shares, ElementsAre(0.5, 0, 0.5, 0, 0, 0, 0, 0));
 }
 
 TEST(VerdictOrder, PutsTheFailedFirst) {

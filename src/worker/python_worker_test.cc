@@ -216,6 +216,39 @@ TEST_F(PythonWorker, ServesTheDoorbellAndStoresAfterTheWindow) {
   EXPECT_TRUE(bed_->OutIsRight());
 }
 
+TEST_F(PythonWorker, WhatAReturningCallLeftUndoneIsDoneWithinItsWindow) {
+  const Mishap fate = FateOf(R"(
+import roofmark_candidate, torch
+def run(x, out, factor):
+    places = {"out": torch.empty_like(out)}
+    def later(value):
+        return roofmark_candidate._finish(value, places, set(), {"x": x}) is not None
+    for fresh in (x * 2, (x * 2,), {"out": x * 2}):
+        assert later(fresh)
+    for unfinished in (torch.ones(1).expand(x.shape), torch.ones(2 * x.numel())[::2]):
+        assert not later(unfinished) and places["out"].equal(unfinished)
+        assert not later([unfinished]) and not later({"out": unfinished})
+    out.copy_(x * factor)
+)");
+  EXPECT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+}
+
+TEST_F(PythonWorker, NamesWhatACallAsksPyTorchFor) {
+  ASSERT_EQ(FateOf("import torch\ndef run(x, out, factor):\n"
+                   "    out.copy_(torch.nn.functional.linear(x.view(-1, 1), torch.ones(1, 1))"
+                   ".view(-1))\n    torch.mul(out, factor, out=out)\n")
+                .outcome,
+            Outcome::kPassed);
+  const auto answer = bed_->worker().Ask(
+      Json::MakeObject().Set("do", "apis").Set("in", "in").Set("out", "out").Set("workspace", ""),
+      10);
+  ASSERT_THAT(answer, IsOk());
+  ASSERT_TRUE(answer->has_value()) << answer->error().reason;
+  EXPECT_THAT((**answer).Find("apis")->Dump(),
+              ::testing::AllOf(HasSubstr("torch.nn.functional.linear"), HasSubstr("torch.mul"),
+                               ::testing::Not(HasSubstr("view"))));
+}
+
 // Kills its worker, so it comes last.
 TEST_F(PythonWorker, WritingToAnInputInPlaceIsNamed) {
   const Mishap fate = FateOf("def run(x, out):\n    out.copy_(x)\n    x.mul_(2)\n");

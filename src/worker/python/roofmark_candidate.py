@@ -12,6 +12,7 @@ import sys
 import torch
 
 import roofmark_static
+from roofmark_apis import Listening
 from roofmark_arenas import Arenas, Refusal, refusal_of
 from roofmark_cpu import serve_bell
 
@@ -95,8 +96,7 @@ class _Function:
             function(**arguments)
 
         def returning():
-            result = function(**arguments)
-            return lambda: _store(result, outputs, updated, inputs)
+            return _finish(function(**arguments), outputs, updated, inputs)
 
         return returning if destinations.isdisjoint(arguments) else call
 
@@ -199,8 +199,7 @@ class _Class:
         model = self._model
 
         def call():
-            result = model(*positional, **named)
-            return lambda: _store(result, outputs, updated, inputs)
+            return _finish(model(*positional, **named), outputs, updated, inputs)
 
         return call
 
@@ -273,6 +272,27 @@ def _store(result, outputs, updated=frozenset(), inputs=None):
         same = value.data_ptr() == place.data_ptr() and value.stride() == place.stride()
         if not same:
             place.copy_(value)
+
+
+def _is_computed(value):
+    """Whether a returned tensor holds its values in their order. An expanded or transposed tensor, or
+    one with a pending negation, is not finished: copying it to its place is a part of the work."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
+        return True  # refused when it is stored
+    return value.is_contiguous() and not value.is_neg() and not value.is_conj()
+
+
+def _finish(result, outputs, updated, inputs):
+    """What stores the returned outputs after the timed window; None when they had to be stored
+    within it, since the call had left work undone."""
+    if isinstance(result, dict):
+        values = result.values()
+    else:
+        values = result if isinstance(result, (tuple, list)) else (result,)
+    if all(_is_computed(value) for value in values):
+        return lambda: _store(result, outputs, updated, inputs)
+    _store(result, outputs, updated, inputs)
+    return None
 
 
 class Worker:
@@ -352,6 +372,15 @@ class Worker:
                 finish()
         self._device.synchronize()
         return {}
+
+    def apis(self, request, _fds):
+        """Names what PyTorch is asked for in one call, for a person to read."""
+        with torch.no_grad():
+            call = self._bind(request, request)
+            with Listening() as heard:
+                call()
+        self._device.synchronize()
+        return {"apis": heard.names}
 
     def bell(self, request, fds):
         calls = [self._bind(call, request) for call in request["calls"]]
