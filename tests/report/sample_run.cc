@@ -124,16 +124,16 @@ struct Maker {
   Shares shares;
 };
 
-// own, dsl, vendor, framework, compiler, runtime, unknown
-constexpr Maker kCuda = {"cuda_v3", Lane::kCuda, Role::kCandidate, 0.74, {1, 0, 0, 0, 0, 0, 0}};
+// own, dsl, vendor, framework, compiler, prebuilt, runtime, unknown
+constexpr Maker kCuda = {"cuda_v3", Lane::kCuda, Role::kCandidate, 0.74, {1, 0, 0, 0, 0, 0, 0, 0}};
 constexpr Maker kTriton = {
-    "triton", Lane::kTriton, Role::kCandidate, 0.66, {0, 0.985, 0, 0, 0, 0.015, 0}};
+    "triton", Lane::kTriton, Role::kCandidate, 0.66, {0, 0.985, 0, 0, 0, 0, 0.015, 0}};
 constexpr Maker kDecoy = {
-    "decoy_gemm", Lane::kCuda, Role::kCandidate, 0.7, {0.03, 0, 0.95, 0, 0, 0, 0.02}};
+    "decoy_gemm", Lane::kCuda, Role::kCandidate, 0.7, {0.03, 0, 0.95, 0, 0, 0, 0, 0.02}};
 constexpr Maker kEager = {
-    "torch_eager", Lane::kTorch, Role::kBaseline, 0.41, {0, 0, 0.22, 0.74, 0, 0.04, 0}};
+    "torch_eager", Lane::kTorch, Role::kBaseline, 0.41, {0, 0, 0.22, 0.74, 0, 0, 0.04, 0}};
 constexpr Maker kCompile = {
-    "torch_compile", Lane::kTorch, Role::kBaseline, 0.58, {0, 0, 0.21, 0.04, 0.75, 0, 0}};
+    "torch_compile", Lane::kTorch, Role::kBaseline, 0.58, {0, 0, 0.21, 0.04, 0.75, 0, 0, 0}};
 
 Interval Around(double median, double share) {
   return {.median = median, .low = median * (1 - share), .high = median * (1 + 1.4 * share)};
