@@ -62,7 +62,7 @@ void AgainstReport::Add(const Verdict& verdict, Format format) {
   std::fflush(stdout);
 }
 
-bool AgainstReport::FinishSide(const Side& side, Format format) const {
+AgainstSummary AgainstReport::FinishSide(const Side& side, Format format) const {
   std::vector<pipeline::WeighedComparison> weighed;
   bool not_slower = true;
   const bool any_weight =
@@ -73,7 +73,6 @@ bool AgainstReport::FinishSide(const Side& side, Format format) const {
     not_slower = not_slower && (!counts || line.against.NotSlower());
   }
   const Against total = pipeline::TotalAgainst(weighed, total_error_rate_);
-  const bool better = not_slower && total.standing == Standing::kFaster;
   if (format == Format::kJson) {
     Json line = LineOf(total, side.lines.front().operator_name, side.candidate);
     line.Set("total", true)
@@ -86,13 +85,13 @@ bool AgainstReport::FinishSide(const Side& side, Format format) const {
                not_slower ? "on no weighted workload slower"
                           : "not shown to be no slower on every weighted workload");
   }
-  return better;
+  return {.candidate = side.candidate, .hash = side.hash, .total = total, .not_slower = not_slower};
 }
 
-bool AgainstReport::Finish(Format format) const {
-  bool all = !sides_.empty();
-  for (const Side& side : sides_) all = FinishSide(side, format) && all;
-  return all;
+std::vector<AgainstSummary> AgainstReport::Finish(Format format) const {
+  std::vector<AgainstSummary> summaries;
+  for (const Side& side : sides_) summaries.push_back(FinishSide(side, format));
+  return summaries;
 }
 
 }  // namespace roofmark::cli

@@ -13,6 +13,15 @@
 
 namespace roofmark::cli {
 
+// A candidate's comparisons as a whole.
+struct AgainstSummary {
+  std::string candidate;
+  std::string hash;
+  Against total;
+  bool not_slower = false;  // shown on every weighted workload
+  bool better() const { return not_slower && total.standing == Standing::kFaster; }
+};
+
 class AgainstReport {
  public:
   // `total_error_rate` is the share of the run's error rate that each total has.
@@ -21,9 +30,8 @@ class AgainstReport {
 
   // Prints the verdict's comparison, if it has one, and keeps it for the total.
   void Add(const Verdict& verdict, Format format);
-  // Prints the total of each candidate. True when each of them is not slower on every weighted
-  // workload and faster in the total.
-  bool Finish(Format format) const;
+  // Prints the total of each candidate.
+  std::vector<AgainstSummary> Finish(Format format) const;
 
  private:
   struct Line {
@@ -37,7 +45,7 @@ class AgainstReport {
     std::vector<Line> lines;
   };
 
-  bool FinishSide(const Side& side, Format format) const;
+  AgainstSummary FinishSide(const Side& side, Format format) const;
 
   const std::vector<Workload>& workloads_;
   double total_error_rate_;

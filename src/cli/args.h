@@ -88,7 +88,9 @@ struct JudgeArgs {
   std::string device = "cpu";
   std::string card;  // device card, by name or path; empty = found by the device's name
   std::string gate = "performance";
-  fs::path against;  // baseline that each candidate is compared with; empty = no comparison
+  std::string require;  // "ready": the checklist of readiness decides; empty = the gates do
+  std::string mode;     // "eager" or "graph"; empty = what each candidate declares
+  fs::path against;     // baseline that each candidate is compared with; empty = no comparison
   bool quick = false;
   fs::path dump;
   fs::path store = "roofmark.db";

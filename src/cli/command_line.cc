@@ -186,6 +186,13 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
   verb->add_option("--against", args->against,
                    "compare with this candidate or baseline, measured side by side; exit code 0\n"
                    "then also asks for not slower anywhere and faster in the weighted total");
+  verb->add_option("--require", args->require,
+                   "exit code 0 only if the kernel is ready: gates, adoption, --against, and fit\n"
+                   "for serving; prints a checklist")
+      ->check(CLI::IsMember({"ready"}));
+  verb->add_option("--mode", args->mode,
+                   "time calls of run, or replays of a CUDA graph of it (default: as declared)")
+      ->check(CLI::IsMember({"eager", "graph"}));
   verb->add_flag("--quick", args->quick, "three telling shapes, fewer samples");
   verb->add_option("--dump", args->dump, "leave the tensors of failed checks here (safetensors)");
   verb->add_option("--store", args->store, "SQLite store");

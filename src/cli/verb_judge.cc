@@ -9,6 +9,7 @@
 #include "cli/against.h"
 #include "cli/args.h"
 #include "cli/progress.h"
+#include "cli/readiness.h"
 #include "cli/selection.h"
 #include "gate/ledger.h"
 #include "gate/paired_blocks.h"
@@ -58,6 +59,28 @@ Result<void> AddBaseline(const JudgeArgs& args, const suite::Suite& suite,
   return {};
 }
 
+// What was declared, or one mode for all. Times of different modes are not compared.
+Result<void> SetMode(const JudgeArgs& args, std::vector<pipeline::Entry>* entries) {
+  for (pipeline::Entry& entry : *entries) {
+    Candidate& candidate = entry.candidate;
+    if (!args.mode.empty()) candidate.mode = TRY(ParseMode(args.mode));
+    if (candidate.mode == Mode::kGraph && args.device == "cpu") {
+      return Fail(ErrorKind::kUsage, candidate.name +
+                                         ": mode graph replays CUDA graphs, which a "
+                                         "CPU has not; judge it with --device cuda");
+    }
+    if (!args.against.empty() && candidate.mode != entries->back().candidate.mode) {
+      return Fail(
+          ErrorKind::kUsage,
+          fmt::format("{} is timed in mode {} and {} in mode {}, which is no comparison; "
+                      "say --mode graph or --mode eager for both",
+                      candidate.name, ModeName(candidate.mode), entries->back().candidate.name,
+                      ModeName(entries->back().candidate.mode)));
+    }
+  }
+  return {};
+}
+
 Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, const suite::Suite& suite) {
   std::vector<pipeline::Entry> entries;
   for (const fs::path& path : args.candidates) {
@@ -66,6 +89,7 @@ Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, const su
     entries.back().candidate.operator_alias = args.alias;
   }
   TRY(AddBaseline(args, suite, &entries));
+  TRY(SetMode(args, &entries));
   return entries;
 }
 
@@ -94,6 +118,8 @@ std::string CommandOf(const JudgeArgs& args) {
   if (!args.against.empty()) {
     words.insert(words.end(), {"--against", args.against.filename().string()});
   }
+  if (!args.require.empty()) words.insert(words.end(), {"--require", args.require});
+  if (!args.mode.empty()) words.insert(words.end(), {"--mode", args.mode});
   if (args.quick) words.emplace_back("--quick");
   return Join(words, " ");
 }
@@ -153,6 +179,12 @@ Result<int> Judge(const JudgeArgs& args) {
   if (!args.alias.empty() && !suite::IsUsableName(args.alias)) {
     return Fail(ErrorKind::kUsage, "--alias: letters, digits and underscores");
   }
+  if (!args.require.empty() && args.against.empty()) {
+    return Fail(
+        ErrorKind::kUsage,
+        "--require ready needs --against BASELINE: a kernel is ready when it is better than "
+        "what is deployed, so say what that is, e.g. --against torch_eager.py");
+  }
   const DeviceKind kind = TRY(ParseDeviceKind(args.device));
   const suite::Suite suite = TRY(
       LoadSelection(args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));
@@ -168,6 +200,7 @@ Result<int> Judge(const JudgeArgs& args) {
   };
   const double line_error_rate = LineErrorRate(workloads, entries);
   AgainstReport against(workloads, line_error_rate);
+  Readiness readiness(args.require_adoption);
   size_t refused = 0;
   {
     Progress progress("judging");
@@ -177,24 +210,28 @@ Result<int> Judge(const JudgeArgs& args) {
         .require_adoption = args.require_adoption,
         .dump_dir = args.dump,
         .line_error_rate = line_error_rate,
+        .check_fitness = !args.require.empty(),
         .call_timeout_s = args.timeout_s};
     TRY(pipeline::Evaluate(workloads, entries, machine, options,
                            [&](const Verdict& verdict, size_t done, size_t total) -> Result<void> {
                              Print(verdict, args.format);
                              against.Add(verdict, args.format);
+                             if (!is_baseline(verdict)) readiness.Add(verdict);
                              refused += is_baseline(verdict) || verdict.passed() ? 0 : 1;
                              progress.Show(done, total,
                                            verdict.operator_name + "/" + verdict.shape);
                              return recorder.Add(verdict);
                            }));
   }
-  const bool better = args.against.empty() || against.Finish(args.format);
+  const std::vector<AgainstSummary> compared = against.Finish(args.format);
+  const bool better = std::ranges::all_of(compared, &AgainstSummary::better);
+  const bool ready = args.require.empty() || readiness.Finish(compared, args.format);
   if (args.format == Format::kText) {
     fmt::print("{} verdicts, {} not passed; kept in {}\n", recorder.count(), refused,
                args.store.string());
   }
   if (args.timings) PrintTimings(recorder.count(), args.format);
-  return refused == 0 && better ? 0 : 1;
+  return refused == 0 && better && ready ? 0 : 1;
 }
 
 }  // namespace roofmark::cli

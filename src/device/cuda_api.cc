@@ -78,6 +78,13 @@ void BindExecution(Binder& binder, CudaApi& api) {
   binder.Bind(api.event_destroy, "cuEventDestroy_v2");
   binder.Bind(api.event_record, "cuEventRecord");
   binder.Bind(api.event_elapsed_ms, "cuEventElapsedTime");
+  binder.Bind(api.stream_begin_capture, "cuStreamBeginCapture_v2");
+  binder.Bind(api.stream_end_capture, "cuStreamEndCapture");
+  binder.Bind(api.graph_get_nodes, "cuGraphGetNodes");
+  binder.Bind(api.graph_instantiate, "cuGraphInstantiateWithFlags");
+  binder.Bind(api.graph_launch, "cuGraphLaunch");
+  binder.Bind(api.graph_destroy, "cuGraphDestroy");
+  binder.Bind(api.graph_exec_destroy, "cuGraphExecDestroy");
 }
 
 }  // namespace

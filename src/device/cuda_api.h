@@ -24,11 +24,17 @@ struct ModuleTag;
 struct FunctionTag;
 struct StreamTag;
 struct EventTag;
+struct GraphTag;
+struct GraphExecTag;
+struct GraphNodeTag;
 using Context = ContextTag*;
 using Module = ModuleTag*;
 using Function = FunctionTag*;
 using Stream = StreamTag*;
 using Event = EventTag*;
+using Graph = GraphTag*;
+using GraphExec = GraphExecTag*;
+using GraphNode = GraphNodeTag*;
 
 struct Uuid {
   unsigned char bytes[16];
@@ -72,6 +78,7 @@ inline constexpr int kAttributePosixFdHandles = 103;
 inline constexpr int kLimitPersistingL2 = 6;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kHostAllocDeviceMap = 2;
+inline constexpr int kCaptureGlobal = 0;  // CU_STREAM_CAPTURE_MODE_GLOBAL
 
 }  // namespace cu
 
@@ -129,6 +136,13 @@ struct CudaApi {
   cu::Status (*event_destroy)(cu::Event) = nullptr;
   cu::Status (*event_record)(cu::Event, cu::Stream) = nullptr;
   cu::Status (*event_elapsed_ms)(float*, cu::Event, cu::Event) = nullptr;
+  cu::Status (*stream_begin_capture)(cu::Stream, int) = nullptr;
+  cu::Status (*stream_end_capture)(cu::Stream, cu::Graph*) = nullptr;
+  cu::Status (*graph_get_nodes)(cu::Graph, cu::GraphNode*, size_t*) = nullptr;
+  cu::Status (*graph_instantiate)(cu::GraphExec*, cu::Graph, unsigned long long) = nullptr;
+  cu::Status (*graph_launch)(cu::GraphExec, cu::Stream) = nullptr;
+  cu::Status (*graph_destroy)(cu::Graph) = nullptr;
+  cu::Status (*graph_exec_destroy)(cu::GraphExec) = nullptr;
 
   // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered".
   std::string Describe(cu::Status status) const;

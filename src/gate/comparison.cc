@@ -217,9 +217,11 @@ void ExplainMissingComparisons(size_t baseline, std::vector<Verdict>* verdicts) 
     if (i == baseline) continue;
     const bool both = Comparable(verdict) && Comparable(against);
     if (verdict.against && both) continue;
+    // Where both failed, the one that got less far is what has to be mended first.
+    const bool mine = !Comparable(verdict) && (Comparable(against) || verdict.gate <= against.gate);
     verdict.against = Against{.baseline = against.candidate,
                               .baseline_hash = against.candidate_hash,
-                              .reason = Comparable(verdict) ? blame(against) : blame(verdict)};
+                              .reason = mine ? blame(verdict) : blame(against)};
   }
 }
 

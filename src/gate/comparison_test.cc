@@ -31,6 +31,13 @@ TEST(MissingComparisons, BlameTheOneThatDidNotPass) {
   EXPECT_FALSE(verdicts[0].against->ratio);
 }
 
+TEST(MissingComparisons, BlameTheOneThatGotLessFarWhereBothFailed) {
+  std::vector<Verdict> verdicts = {Of("late", Outcome::kUnstable), Of("early", Outcome::kCrashed)};
+  verdicts[1].gate = Gate::kCorrectness;
+  ExplainMissingComparisons(1, &verdicts);
+  EXPECT_THAT(verdicts[0].against->reason, testing::StartsWith("early did not pass"));
+}
+
 TEST(MissingComparisons, LeaveWhatWasMeasuredAlone) {
   std::vector<Verdict> verdicts = {Of("good", Outcome::kPassed), Of("base", Outcome::kPassed)};
   verdicts[0].against = Against{.standing = Standing::kFaster, .ratio = Interval{0.5, 0.4, 0.6}};

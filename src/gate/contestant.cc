@@ -372,6 +372,7 @@ Result<void> Contestant::End() {
       }
     }
   }
+  if (std::exchange(retire_, false)) worker_.reset();
   mapped_.clear();
   outputs_.clear();
   workspace_.reset();
@@ -411,6 +412,24 @@ Result<bool> Contestant::CallDisturbed(size_t slot, Stopwatch* disturber) {
   return Call(slot);
 }
 
+Result<bool> Contestant::Fit(size_t slot, std::string_view phase, Json* reply) {
+  return Ask(Json::MakeObject()
+                 .Set("do", "fit")
+                 .Set("phase", phase)
+                 .Set("in", InputName(slot))
+                 .Set("out", OutName(slot))
+                 .Set("workspace", workspace_ ? kWorkspace : ""),
+             call_timeout_s_, reply);
+}
+
+int64_t Contestant::workspace_bytes() const {
+  return workspace_ ? workspace_->layout().places.front().tensor.Bytes() : 0;
+}
+
+std::optional<pid_t> Contestant::worker_pid() const {
+  return worker_ != nullptr && worker_->alive() ? std::optional(worker_->pid()) : std::nullopt;
+}
+
 std::vector<TimedCall> Contestant::CallsOn(const std::vector<size_t>& slots,
                                            const std::vector<device::Arena*>& inputs) {
   std::vector<TimedCall> calls;
@@ -418,7 +437,8 @@ std::vector<TimedCall> Contestant::CallsOn(const std::vector<size_t>& slots,
     calls.push_back({.in_name = InputName(slot),
                      .out_name = OutName(slot),
                      .in = inputs[slot],
-                     .out = outputs_[slot].get()});
+                     .out = outputs_[slot].get(),
+                     .graph = candidate_.mode == Mode::kGraph});
   }
   return calls;
 }

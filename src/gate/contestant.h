@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class Contestant {
   Result<void> End();
   // Ends the worker, so that the next workload starts in a fresh one. Requires: End was called.
   void Restart() { worker_.reset(); }
+  // The same at the next End.
+  void RetireWorker() { retire_ = true; }
 
   // Keeps its worker from running until it is timed (Stopwatch::Quiet): call before Refill.
   void Quiet(Stopwatch& stopwatch);
@@ -61,6 +64,11 @@ class Contestant {
   // The functions that one more call on a slot asks PyTorch for, by the worker's testimony. Empty
   // in native lanes and where the call fails: that is no fault of the calls that were judged.
   Result<std::vector<std::string>> NameCalls(size_t slot);
+  // Asks the worker about its fitness for serving (worker/worker_device.h). False when the
+  // candidate failed.
+  Result<bool> Fit(size_t slot, std::string_view phase, Json* reply);
+  int64_t workspace_bytes() const;          // as stated for this workload; 0 = none
+  std::optional<pid_t> worker_pid() const;  // nothing when no worker lives
 
   // Ends the verdict with an outcome.
   void Refuse(Gate gate, Outcome outcome, std::string reason);
@@ -111,6 +119,7 @@ class Contestant {
   std::unique_ptr<worker::Worker> worker_;
   bool prepared_ = false;
   MemoryWatch memory_;
+  bool retire_ = false;
   double call_timeout_s_ = 0;
   std::vector<std::unique_ptr<device::Arena>> outputs_;
   std::unique_ptr<device::Arena> workspace_;

@@ -170,6 +170,7 @@ Result<Answer<RawBatch>> CudaStopwatch::Run(worker::Worker& worker,
                            .Set("calls", std::move(listed))
                            .Set("workspace", workspace)
                            .Set("hold_ns", known_[&worker].waits ? 0 : kHoldNs)
+                           .Set("graph", calls.front().graph)
                            .Set("skip", mode == Calls::kSkipped);
   const TimedCall& spied = calls[random_.Below(calls.size())];
   const std::string before = mode == Calls::kMade ? TRY(Ends(spied)) : std::string();

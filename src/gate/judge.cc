@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "gate/comparison.h"
 #include "gate/correctness.h"
+#include "gate/fitness.h"
 #include "gate/performance.h"
 #include "gate/session.h"
 
@@ -38,7 +39,8 @@ Result<void> RunGates(Session& session, const Sol& sol, const std::vector<Contes
   }
   // From here every undecided contestant was right on all regimes.
   TRY(RunPerformance(session, sol, Undecided(contestants), bench, options));
-  return RunComparisons(session, contestants, bench, options);
+  TRY(RunComparisons(session, contestants, bench, options));
+  return RunFitness(session, contestants, options);
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ struct JudgeOptions {
   const Contestant* baseline = nullptr;
   // The error rate of each comparison (paired_blocks.h): the run's, divided by how many it makes.
   double line_error_rate = 0;
+  // Whether those that passed are also asked whether they are fit for serving (fitness.h).
+  bool check_fitness = false;
   // Limit of one call. Honest calls on published shapes take well under a second.
   double call_timeout_s = 20;
 };

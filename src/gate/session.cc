@@ -85,9 +85,13 @@ std::vector<const device::Arena*> Session::inputs() const {
 }
 
 Result<void> Session::Refill(size_t slot, const std::string& regime) {
+  return Refill(slot, regime, RandomSeed());
+}
+
+Result<void> Session::Refill(size_t slot, const std::string& regime, int64_t seed) {
   {
     const Stretch stretch(Part::kInputs);
-    TRY(reference_.Inputs(InputName(slot), workload_, RandomSeed(), regime));
+    TRY(reference_.Inputs(InputName(slot), workload_, seed, regime));
   }
   const Stretch stretch(Part::kCompare);
   fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());

@@ -32,6 +32,8 @@ class Session {
   Result<void> Refill(size_t slot, const std::string& regime);
   // Gives `to` the values of `from`, at other addresses.
   Result<void> CopyInputs(size_t from, size_t to);
+  // The values of a seed, for those that need the same ones twice.
+  Result<void> Refill(size_t slot, const std::string& regime, int64_t seed);
   // False when the slot's inputs or their guards changed since Refill.
   Result<bool> Intact(size_t slot);
   // Computes expected outputs for what lies in the slot; they stay in want() until the next call.

@@ -27,6 +27,8 @@ struct TimedCall {
   std::string out_name;
   device::Arena* in = nullptr;
   device::Arena* out = nullptr;
+  // Made by replaying a graph that was captured around the call; all calls of a batch are alike.
+  bool graph = false;
 };
 
 struct BatchTimes {

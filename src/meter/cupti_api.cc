@@ -46,6 +46,7 @@ CuptiApi LoadCupti() {
   }
   const bool complete = Bind(library, api.subscribe, "cuptiSubscribe") &&
                         Bind(library, api.enable_callback, "cuptiEnableCallback") &&
+                        Bind(library, api.enable_domain, "cuptiEnableDomain") &&
                         Bind(library, api.register_callbacks, "cuptiActivityRegisterCallbacks") &&
                         Bind(library, api.activity_enable, "cuptiActivityEnable") &&
                         Bind(library, api.flush_all, "cuptiActivityFlushAll") &&

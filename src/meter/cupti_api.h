@@ -19,7 +19,10 @@ inline constexpr int kKindMemcpy = 1;
 inline constexpr int kKindMemset = 2;
 inline constexpr int kKindConcurrentKernel = 10;
 inline constexpr int kKindMemcpyPeer = 22;
+inline constexpr int kDomainDriver = 1;
+inline constexpr int kDomainRuntime = 2;
 inline constexpr int kDomainResource = 3;
+inline constexpr int kApiEnter = 0;
 inline constexpr uint32_t kModuleLoaded = 6;
 inline constexpr uint32_t kFlushForced = 1;
 
@@ -85,6 +88,12 @@ struct ResourceData {
   void* descriptor;
 };
 
+// The beginning of what a callback for a function of the driver or the runtime gets.
+struct ApiData {
+  int32_t site;
+  const char* function;
+};
+
 struct ModuleData {
   uint32_t module_id;
   size_t cubin_size;
@@ -101,6 +110,7 @@ using BufferCompleted = void (*)(void* context, uint32_t stream, uint8_t* buffer
 struct CuptiApi {
   cupti::Status (*subscribe)(cupti::Subscriber*, cupti::Callback, void*) = nullptr;
   cupti::Status (*enable_callback)(uint32_t, cupti::Subscriber, int, uint32_t) = nullptr;
+  cupti::Status (*enable_domain)(uint32_t, cupti::Subscriber, int) = nullptr;
   cupti::Status (*register_callbacks)(cupti::BufferRequested, cupti::BufferCompleted) = nullptr;
   cupti::Status (*activity_enable)(int) = nullptr;
   cupti::Status (*flush_all)(uint32_t) = nullptr;

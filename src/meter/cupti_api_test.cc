@@ -33,6 +33,8 @@ SAME_OFFSET(cupti::ActivityMemset, start, RealMemset, start);
 SAME_OFFSET(cupti::ActivityMemset, end, RealMemset, end);
 SAME_OFFSET(cupti::ActivityMemset, stream_id, RealMemset, streamId);
 SAME_OFFSET(cupti::ResourceData, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME_OFFSET(cupti::ApiData, site, CUpti_CallbackData, callbackSite);
+SAME_OFFSET(cupti::ApiData, function, CUpti_CallbackData, functionName);
 SAME_OFFSET(cupti::ModuleData, cubin_size, CUpti_ModuleResourceData, cubinSize);
 SAME_OFFSET(cupti::ModuleData, cubin, CUpti_ModuleResourceData, pCubin);
 
@@ -40,6 +42,9 @@ static_assert(cupti::kKindMemcpy == CUPTI_ACTIVITY_KIND_MEMCPY);
 static_assert(cupti::kKindMemset == CUPTI_ACTIVITY_KIND_MEMSET);
 static_assert(cupti::kKindConcurrentKernel == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 static_assert(cupti::kKindMemcpyPeer == CUPTI_ACTIVITY_KIND_MEMCPY2);
+static_assert(cupti::kDomainDriver == CUPTI_CB_DOMAIN_DRIVER_API);
+static_assert(cupti::kDomainRuntime == CUPTI_CB_DOMAIN_RUNTIME_API);
+static_assert(cupti::kApiEnter == CUPTI_API_ENTER);
 static_assert(cupti::kDomainResource == CUPTI_CB_DOMAIN_RESOURCE);
 static_assert(cupti::kModuleLoaded == CUPTI_CBID_RESOURCE_MODULE_LOADED);
 static_assert(cupti::kFlushForced == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);

@@ -37,7 +37,7 @@ void Meter::Attach() {
   api_ = LoadCupti();
   fault_ = api_.fault;
   if (!fault_.empty()) return;
-  if (const auto status = api_.subscribe(&subscriber_, &Meter::OnResource, this); status != 0) {
+  if (const auto status = api_.subscribe(&subscriber_, &Meter::OnCallback, this); status != 0) {
     return Fault("subscribing to CUPTI (is another profiler attached?)", status);
   }
   if (const auto status =
@@ -108,7 +108,42 @@ Testimony Meter::Drain() {
   return testimony;
 }
 
-void Meter::OnResource(void* user, int domain, uint32_t id, const void* data) {
+// Not under the lock: calls that are under way on other threads may hold CUPTI and wait for us.
+void Meter::WatchDomains(bool on) {
+  for (const int domain : {cupti::kDomainDriver, cupti::kDomainRuntime}) {
+    if (const auto status = api_.enable_domain(on ? 1 : 0, subscriber_, domain); status != 0) {
+      const std::lock_guard lock(mutex_);
+      Fault("watching calls of CUDA", status);
+    }
+  }
+}
+
+void Meter::StartWatching() {
+  Attach();
+  {
+    const std::lock_guard lock(mutex_);
+    calls_.clear();
+    if (!fault_.empty()) return;
+  }
+  WatchDomains(true);
+}
+
+Watched Meter::StopWatching() {
+  if (api_.enable_domain != nullptr && subscriber_ != nullptr) WatchDomains(false);
+  const std::lock_guard lock(mutex_);
+  return {.fault = fault_, .calls = std::exchange(calls_, {})};
+}
+
+void Meter::AddCall(const cupti::ApiData& call) {
+  if (call.site != cupti::kApiEnter || call.function == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  ++calls_[call.function];
+}
+
+void Meter::OnCallback(void* user, int domain, uint32_t id, const void* data) {
+  if ((domain == cupti::kDomainDriver || domain == cupti::kDomainRuntime) && data != nullptr) {
+    return static_cast<Meter*>(user)->AddCall(*static_cast<const cupti::ApiData*>(data));
+  }
   if (domain != cupti::kDomainResource || id != cupti::kModuleLoaded || data == nullptr) return;
   const auto* resource = static_cast<const cupti::ResourceData*>(data);
   const auto* module = static_cast<const cupti::ModuleData*>(resource->descriptor);

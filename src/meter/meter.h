@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -58,6 +59,15 @@ struct Testimony {
 // with kind 0 kernel, 1 memcpy, 2 memset. Only modules that some name refers to are listed.
 std::string TestimonyToJson(const Testimony& testimony);
 
+// Which functions of CUDA's driver and runtime were called while somebody watched.
+struct Watched {
+  std::string fault;                      // why nothing could be watched; empty when it could
+  std::map<std::string, uint64_t> calls;  // by function, e.g. "cuMemAlloc_v2"
+};
+
+// {"fault", "calls": {function: count}}.
+std::string WatchedToJson(const Watched& watched);
+
 class Meter {
  public:
   // One a process: CUPTI's buffer callbacks carry no user data.
@@ -72,9 +82,16 @@ class Meter {
   // Forgets what was recorded so far: an untimed call that the judge asked for is over.
   void Discard();
 
+  // Between the two every call of any thread into the driver or the runtime is counted. Watching
+  // slows calls down; nothing is timed meanwhile.
+  void StartWatching();
+  Watched StopWatching();
+
  private:
   Meter() = default;
-  static void OnResource(void* user, int domain, uint32_t id, const void* data);
+  static void OnCallback(void* user, int domain, uint32_t id, const void* data);
+  void AddCall(const cupti::ApiData& call);
+  void WatchDomains(bool on);
   static void OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_records);
   static void OnBufferCompleted(void* context, uint32_t stream, uint8_t* buffer, size_t size,
                                 size_t valid);
@@ -99,6 +116,7 @@ class Meter {
   uint64_t dropped_ = 0;
   uint64_t outside_ = 0;
   std::string outside_name_;
+  std::map<std::string, uint64_t> calls_;
 };
 
 }  // namespace roofmark::meter

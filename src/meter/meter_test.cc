@@ -34,6 +34,13 @@ TEST(Testimony, BecomesJsonWithOnlyTheModulesThatRan) {
   EXPECT_EQ((*json->ArrayAt("operations"))->array()[0].Dump(), "[0, 1, 10, 20, 7, 3]");
 }
 
+TEST(Watched, BecomesJsonByFunction) {
+  const auto json = Json::Parse(
+      WatchedToJson({.fault = "", .calls = {{"cuLaunchKernel", 3}, {"cuMemAlloc_v2", 1}}}));
+  ASSERT_THAT(json, IsOk());
+  EXPECT_EQ(json->Dump(), R"({"fault": "", "calls": {"cuLaunchKernel": 3, "cuMemAlloc_v2": 1}})");
+}
+
 TEST(Testimony, KeepsItsJsonWholeWhateverANameHolds) {
   Testimony testimony;
   testimony.names = {"quote \" backslash \\ newline \n byte \xff"};

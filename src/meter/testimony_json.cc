@@ -102,4 +102,18 @@ std::string TestimonyToJson(const Testimony& testimony) {
   return out + "}";
 }
 
+std::string WatchedToJson(const Watched& watched) {
+  std::string out = "{\"fault\":";
+  AppendString(out, watched.fault);
+  out += ",\"calls\":{";
+  bool first = true;
+  for (const auto& [function, count] : watched.calls) {
+    if (!first) out += ',';
+    first = false;
+    AppendString(out, function);
+    out += ':' + std::to_string(count);
+  }
+  return out + "}}";
+}
+
 }  // namespace roofmark::meter

@@ -20,6 +20,7 @@ struct WorkerState {
   std::map<uint64_t, std::unique_ptr<device::CudaMapping>> mappings;
   std::unique_ptr<device::CudaStage> stage;
   std::string testimony;
+  std::string watched;
 };
 
 WorkerState& State() {
@@ -161,4 +162,13 @@ void roofmark_meter_discard(void) {
 const char* roofmark_meter_drain(void) {
   State().testimony = roofmark::meter::TestimonyToJson(Meter::Instance().Drain());
   return State().testimony.c_str();
+}
+
+void roofmark_watch_start(void) {
+  Meter::Instance().StartWatching();
+}
+
+const char* roofmark_watch_stop(void) {
+  State().watched = roofmark::meter::WatchedToJson(Meter::Instance().StopWatching());
+  return State().watched.c_str();
 }

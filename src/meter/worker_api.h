@@ -35,4 +35,8 @@ void roofmark_meter_start(void);
 void roofmark_meter_discard(void);
 // The testimony since the start as JSON; stays valid until the next call.
 const char* roofmark_meter_drain(void);
+
+// Counts calls into CUDA from here on; the JSON of WatchedToJson ends it, valid until the next one.
+void roofmark_watch_start(void);
+const char* roofmark_watch_stop(void);
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "device/cuda_graphs.h"
 #include "device/cuda_import.h"
 #include "device/cuda_stage.h"
 
@@ -23,6 +24,8 @@ struct InjectedMeter {
   void (*start)() = nullptr;
   void (*discard)() = nullptr;
   const char* (*drain)() = nullptr;
+  void (*watch_start)() = nullptr;
+  const char* (*watch_stop)() = nullptr;
 };
 
 InjectedMeter FindMeter() {
@@ -35,7 +38,12 @@ InjectedMeter FindMeter() {
   meter.start = reinterpret_cast<void (*)()>(::dlsym(library, "roofmark_meter_start"));
   meter.discard = reinterpret_cast<void (*)()>(::dlsym(library, "roofmark_meter_discard"));
   meter.drain = reinterpret_cast<const char* (*)()>(::dlsym(library, "roofmark_meter_drain"));
-  if (meter.start == nullptr || meter.discard == nullptr || meter.drain == nullptr) meter = {};
+  meter.watch_start = reinterpret_cast<void (*)()>(::dlsym(library, "roofmark_watch_start"));
+  meter.watch_stop = reinterpret_cast<const char* (*)()>(::dlsym(library, "roofmark_watch_stop"));
+  if (meter.start == nullptr || meter.discard == nullptr || meter.drain == nullptr ||
+      meter.watch_start == nullptr || meter.watch_stop == nullptr) {
+    meter = {};
+  }
   return meter;
 }
 
@@ -67,9 +75,11 @@ class CudaWorkerDevice final : public WorkerDevice {
   Result<void> Synchronise() override;
   Result<Json> Batch(const Json& request, size_t calls,
                      const std::function<Result<void>(size_t)>& call) override;
+  Result<Json> Fit(const Json& request, const std::function<Result<void>()>& call) override;
   Json Versions() override;
 
  private:
+  Result<Json> Watch(const std::function<Result<void>()>& call);
   Result<Json> Stage(const Json& request);
   Result<Json> Queue(const Json& request, size_t calls,
                      const std::function<Result<void>(size_t)>& call);
@@ -82,6 +92,7 @@ class CudaWorkerDevice final : public WorkerDevice {
   InjectedMeter meter_;
   std::map<void*, std::unique_ptr<device::CudaMapping>> mappings_;
   std::unique_ptr<device::CudaStage> stage_;
+  std::unique_ptr<device::CudaGraphs> graphs_;
 };
 
 Result<std::unique_ptr<WorkerDevice>> CudaWorkerDevice::Open() {
@@ -98,6 +109,7 @@ Result<std::unique_ptr<WorkerDevice>> CudaWorkerDevice::Open() {
   // are given.
   TRY(api.Check(api.stream_create(&opened->stream_, cu::kStreamNonBlocking), "making a stream"));
   opened->meter_ = FindMeter();
+  opened->graphs_ = std::make_unique<device::CudaGraphs>(api);
   return opened;
 }
 
@@ -112,6 +124,7 @@ Result<void*> CudaWorkerDevice::Map(int fd, Access access, int64_t bytes) {
 }
 
 Result<void> CudaWorkerDevice::Unmap(void* at, int64_t /*bytes*/) {
+  graphs_->Clear();
   if (mappings_.erase(at) == 1) return {};
   return Fail(ErrorKind::kInput, "no arena is mapped there");
 }
@@ -149,12 +162,25 @@ Result<Json> CudaWorkerDevice::Stage(const Json& request) {
 Result<Json> CudaWorkerDevice::Queue(const Json& request, size_t calls,
                                      const std::function<Result<void>(size_t)>& call) {
   const bool skip = TRY(request.Bool("skip"));
+  const bool graph = !skip && request.Find("graph") != nullptr && TRY(request.Bool("graph"));
+  std::vector<std::string> keys;
+  for (const Json& named : TRY(request.ArrayAt("calls"))->array()) {
+    keys.push_back(TRY(named.String("in")) + " " + TRY(named.String("out")));
+  }
+  for (size_t i = 0; graph && i < calls; ++i) {
+    if (graphs_->Has(keys[i])) continue;
+    TRY(graphs_->Capture(keys[i], stream_, [&] { return call(i); }));
+  }
   if (meter_.start != nullptr) meter_.start();
   const auto start = std::chrono::steady_clock::now();
   TRY(stage_->Begin(stream_, static_cast<int>(calls), TRY(request.Int("hold_ns"))));
   for (size_t i = 0; i < calls; ++i) {
     TRY(stage_->BeforeCall());
-    if (!skip) TRY(call(i));
+    if (graph) {
+      TRY(graphs_->Launch(keys[i], stream_));
+    } else if (!skip) {
+      TRY(call(i));
+    }
     TRY(stage_->AfterCall());
   }
   TRY(stage_->End());
@@ -178,6 +204,37 @@ Result<Json> CudaWorkerDevice::Read() {
   reply.Set("event_ns", std::move(events));
   if (meter_.drain != nullptr) reply.Set("meter", TRY(Json::Parse(meter_.drain())));
   return reply;
+}
+
+Result<Json> CudaWorkerDevice::Watch(const std::function<Result<void>()>& call) {
+  if (meter_.watch_start == nullptr) {
+    return Json::MakeObject().Set("watched",
+                                  Json::MakeObject().Set("fault", "no meter was injected"));
+  }
+  meter_.watch_start();
+  const Result<void> ran = call();
+  Json watched = TRY(Json::Parse(meter_.watch_stop()));
+  TRY(ran);
+  TRY(Synchronise());
+  return Json::MakeObject().Set("watched", std::move(watched));
+}
+
+Result<Json> CudaWorkerDevice::Fit(const Json& request, const std::function<Result<void>()>& call) {
+  const std::string phase = TRY(request.String("phase"));
+  const std::string key = "fit";
+  if (phase == "watch") return Watch(call);
+  if (phase == "capture") {
+    const Result<void> captured = graphs_->Capture(key, stream_, call);
+    return Json::MakeObject()
+        .Set("captured", captured.has_value())
+        .Set("why", captured ? "" : captured.error().message());
+  }
+  if (phase != "replay" || !graphs_->Has(key)) {
+    return Fail(ErrorKind::kInput, "fit: nothing to do in phase " + phase);
+  }
+  TRY(graphs_->Launch(key, stream_));
+  TRY(Synchronise());
+  return Json::MakeObject();
 }
 
 Json CudaWorkerDevice::Versions() {

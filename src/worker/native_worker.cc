@@ -36,6 +36,7 @@ class NativeWorker {
     if (verb == "call") return Call(request);
     if (verb == "bell") return RingLoop(request, fd);
     if (verb == "batch") return Batch(request);
+    if (verb == "fit") return Fit(request);
     return Fail(ErrorKind::kInput, "a native worker does not know '" + verb + "'");
   }
 
@@ -101,6 +102,14 @@ class NativeWorker {
       return library_->Run(args.data(), prepared.workspace, device_->stream());
     }));
     return Json::MakeObject().Set("calls", calls);
+  }
+
+  Result<Json> Fit(const Json& request) {
+    if (!library_) return Fail(ErrorKind::kInput, "nothing is loaded");
+    NativeArgs args = TRY(ArgsOf(request));
+    void* const workspace = TRY(WorkspaceOf(request));
+    return device_->Fit(request,
+                        [&] { return library_->Run(args.data(), workspace, device_->stream()); });
   }
 
   // Only the phase that queues names calls; the others (worker/cuda_worker_device.h) name none.

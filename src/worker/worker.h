@@ -23,6 +23,8 @@
 //                                    see bell_page.h; -> {"calls": n} after kBellStop
 //   batch  {calls: [{in, out}], workspace, flush_bytes, hold_ns, skip}    CUDA timing
 //                                    -> {"event_ns": [..], "host_ns": n, "meter": {...}}
+//            with graph: true the calls are replays of graphs, captured once for each pair
+//   fit    {phase, in, out, workspace}    CUDA: worker/worker_device.h
 //   inputs   {arena, shape, seed, regime}    reference worker: fill an input arena
 //   expected {in, out, shape}                reference worker: compute an output arena
 //   programs {}                              reference worker: the operator's admission programs

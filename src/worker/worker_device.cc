@@ -52,6 +52,10 @@ class CpuWorkerDevice final : public WorkerDevice {
     return Fail(ErrorKind::kInput, "a CPU is timed by the bell, not by batches");
   }
 
+  Result<Json> Fit(const Json&, const std::function<Result<void>()>&) override {
+    return Fail(ErrorKind::kInput, "a CPU has no graphs and no calls to watch");
+  }
+
   Json Versions() override { return Json::MakeObject(); }
 
  private:

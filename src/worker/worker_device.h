@@ -38,6 +38,10 @@ class WorkerDevice {
   // skip) around each. The reply's members besides "ok". The CPU has none: it is timed by the bell.
   virtual Result<Json> Batch(const Json& request, size_t calls,
                              const std::function<Result<void>(size_t)>& call) = 0;
+  // What a server needs to know about a call, in phases: "watch" makes it and says which functions
+  // of CUDA it called ({"watched": {...}}), "capture" puts it into a graph ({"captured", "why"}),
+  // "replay" launches that graph and waits. The CPU has none of them.
+  virtual Result<Json> Fit(const Json& request, const std::function<Result<void>()>& call) = 0;
   // Versions for the hello reply, as an object.
   virtual Json Versions() = 0;
 };

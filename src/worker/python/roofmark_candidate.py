@@ -387,6 +387,10 @@ class Worker:
         with torch.no_grad():
             return {"calls": serve_bell(fds[0], lambda number: calls[number % len(calls)]())}
 
+    def fit(self, request, _fds):
+        with torch.no_grad():
+            return self._device.fit(request, self._bind(request, request))
+
     def batch(self, request, _fds):
         calls = [self._bind(call, request) for call in request["calls"]]
         with torch.no_grad():

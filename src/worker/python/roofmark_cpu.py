@@ -101,6 +101,9 @@ class Device:
     def release(self):
         """Gives memory that PyTorch keeps for later back to the machine."""
 
+    def fit(self, request, call):
+        raise RuntimeError("a CPU has no graphs and no calls to watch")
+
     def batch(self, request, calls, call):
         raise RuntimeError("a CPU is timed by the bell, not by batches")
 

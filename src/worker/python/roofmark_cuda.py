@@ -19,6 +19,7 @@ def _open_library():
     library = ctypes.CDLL(path)
     library.roofmark_error.restype = ctypes.c_char_p
     library.roofmark_meter_drain.restype = ctypes.c_char_p
+    library.roofmark_watch_stop.restype = ctypes.c_char_p
     u64 = ctypes.c_uint64
     library.roofmark_cuda_map.argtypes = [ctypes.c_int, u64, ctypes.c_int, ctypes.POINTER(u64)]
     library.roofmark_cuda_unmap.argtypes = [u64]
@@ -58,6 +59,7 @@ class Device:
         self._check(self._library.roofmark_cuda_open())
         self._calls = 0
         self._finish = []
+        self._graphs = {}  # what was captured, with what finishes it
 
     def _check(self, status):
         if status != 0:
@@ -83,6 +85,7 @@ class Device:
         return mapping
 
     def unmap(self, mapping):
+        self._graphs.clear()  # they name addresses
         mapping.bytes = None
         torch.cuda.synchronize()
         self._check(self._library.roofmark_cuda_unmap(mapping.address))
@@ -132,8 +135,61 @@ class Device:
             }
         raise RuntimeError("batch: no such phase: %s" % phase)
 
+    def _capture(self, key, call):
+        """A graph of one call. PyTorch captures on a stream of its own, in the global mode, and
+        keeps what is allocated meanwhile for the graph."""
+        if key not in self._graphs:
+            graph = torch.cuda.CUDAGraph()
+            try:
+                with torch.cuda.graph(graph):
+                    finish = call()
+            except Exception as error:
+                raise RuntimeError(
+                    "run cannot be captured in a CUDA graph: %s" % str(error).split("\n")[0]
+                ) from None
+            self._graphs[key] = (graph, finish)
+        return self._graphs[key]
+
+    def fit(self, request, call):
+        """Phases as worker/worker_device.h describes them."""
+        phase = request["phase"]
+        if phase == "watch":
+            before = torch.cuda.memory_allocated()
+            torch.cuda.reset_peak_memory_stats()
+            self._library.roofmark_watch_start()
+            try:
+                finish = call()
+            finally:
+                watched = _json(self._library.roofmark_watch_stop())
+            temporary = torch.cuda.max_memory_allocated() - before
+            if finish is not None:
+                finish()
+            self.synchronize()
+            return {"watched": watched, "temporary_bytes": temporary}
+        if phase == "capture":
+            self._graphs.pop("fit", None)
+            try:
+                self._capture("fit", call)
+            except RuntimeError as error:
+                return {"captured": False, "why": str(error)}
+            return {"captured": True, "why": ""}
+        if phase != "replay" or "fit" not in self._graphs:
+            raise RuntimeError("fit: nothing to do in phase %s" % phase)
+        graph, finish = self._graphs["fit"]
+        graph.replay()
+        if finish is not None:
+            finish()
+        self.synchronize()
+        return {}
+
     def _queue(self, request, calls, call):
         library, skip = self._library, request["skip"]
+        graphs = None
+        if request.get("graph") and not skip:
+            graphs = [
+                self._capture((named["in"], named["out"]), lambda number=number: call(number))
+                for number, named in enumerate(request["calls"])
+            ]
         self._calls = calls
         stream = torch.cuda.current_stream().cuda_stream
         library.roofmark_meter_start()
@@ -141,7 +197,12 @@ class Device:
         self._check(library.roofmark_stage_begin(stream, calls, request["hold_ns"]))
         for number in range(calls):
             self._check(library.roofmark_stage_before())
-            finish = None if skip else call(number)
+            finish = None
+            if graphs is not None:
+                graph, finish = graphs[number]
+                graph.replay()
+            elif not skip:
+                finish = call(number)
             self._check(library.roofmark_stage_after())
             # What copies returned outputs to their place belongs to the worker, not to the call.
             if finish is not None:
