@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What judging a kernel against itself many times shows: how often it was called faster, slower,
+the same or neither, and how far its attainment spreads over the runs.
+
+    aa_table.py aa.jsonl
+"""
+import collections
+import json
+import statistics
+import sys
+
+KINDS = ("faster", "slower", "same", "undecided", "none")
+
+
+def main(path):
+    counts = collections.defaultdict(collections.Counter)
+    ratios = collections.defaultdict(list)
+    verdicts = collections.defaultdict(list)
+    runs = set()
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            one = json.loads(line)
+            runs.add(one["run"])
+            if "comparison" in one:
+                name = "total" if one["total"] else one["shape"]
+                counts[name][one["comparison"]] += 1
+                if one["ratio"]:
+                    ratios[name].append(one["ratio"]["median"])
+            elif "outcome" in one:
+                verdicts[one["shape"]].append(one)
+    print(f"{len(runs)} runs of a kernel against itself")
+    print(f"{'shape':12}" + "".join(f"{kind:>10}" for kind in KINDS) + "   ratios")
+    different = 0
+    for name in sorted(counts, key=lambda name: (name == "total", name)):
+        row = counts[name]
+        different += row["faster"] + row["slower"]
+        spread = f"{min(ratios[name]):.4f} .. {max(ratios[name]):.4f}" if ratios[name] else "-"
+        print(f"{name:12}" + "".join(f"{row[kind]:10}" for kind in KINDS) + f"   {spread}")
+    lines = sum(sum(row.values()) for row in counts.values())
+    print(f"called different: {different} of {lines} lines")
+    print()
+    print(f"{'shape':12}{'judged':>8}{'passed':>8}{'time us':>10}{'within':>9}{'asked':>8}")
+    for shape in sorted(verdicts):
+        passed = [one for one in verdicts[shape] if one["outcome"] == "passed"]
+        others = collections.Counter(
+            one["outcome"] for one in verdicts[shape] if one["outcome"] != "passed"
+        )
+        if not passed:
+            print(f"{shape:12}{len(verdicts[shape]):8}{0:8}  {dict(others)}")
+            continue
+        times = [one["time_ns"]["median"] for one in passed]
+        middle = statistics.median(times)
+        # Attainment is a constant over the time, so both spread alike.
+        within = max(abs(time / middle - 1) for time in times)
+        asked = "1 %" if middle > 10_000 else "5 %" if middle >= 2_000 else "-"
+        limit = {"1 %": 0.01, "5 %": 0.05, "-": 1}[asked]
+        print(
+            f"{shape:12}{len(verdicts[shape]):8}{len(passed):8}{middle / 1000:10.2f}"
+            f"{100 * within:7.2f} %{asked:>8}  {'ok' if within <= limit else 'MORE'}"
+            f"{'  ' + str(dict(others)) if others else ''}"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
