@@ -44,9 +44,12 @@ Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& rou
                       const Bench& bench, Timing* timing) {
   for (const size_t slot : round.order) TRY(PrepareSlot(session, contestant, slot));
   BatchTimes times;
+  // What happens while nothing counts is not worth a word: clocks rise during the warm-up.
+  if (record == Record::kSamples) bench.stopwatch.Observe(timing->device_clocks);
   const Clock::time_point begin = Clock::now();
   if (!TRY(contestant.Time(bench.stopwatch, round.order, session.inputs(), &times))) return false;
   timing->spent_s += std::chrono::duration<double>(Clock::now() - begin).count();
+  if (record == Record::kSamples) bench.stopwatch.Observe(timing->device_clocks);
   for (const size_t slot : round.order) {
     if (!TRY(CheckSafety(session, contestant, slot, Gate::kPerformance, &timing->seen)))
       return false;
