@@ -126,9 +126,10 @@ std::string Line(const Verdict& verdict) {
   return line;
 }
 
-void Print(const Verdict& verdict, Format format) {
-  fmt::print("{}\n", format == Format::kJson ? VerdictToJson(verdict, Samples::kOmit).Dump()
-                                             : Line(verdict));
+void Print(const Verdict& verdict, const std::string& machine, Format format) {
+  fmt::print("{}\n", format == Format::kJson
+                         ? VerdictToJson(verdict, Samples::kOmit).Set("machine", machine).Dump()
+                         : Line(verdict));
   std::fflush(stdout);
 }
 
@@ -180,7 +181,7 @@ Result<int> Judge(const JudgeArgs& args) {
         .call_timeout_s = args.timeout_s};
     TRY(pipeline::Evaluate(workloads, entries, machine, options,
                            [&](const Verdict& verdict, size_t done, size_t total) -> Result<void> {
-                             Print(verdict, args.format);
+                             Print(verdict, recorder.machine_id(), args.format);
                              against.Add(verdict, args.format);
                              refused += is_baseline(verdict) || verdict.passed() ? 0 : 1;
                              progress.Show(done, total,

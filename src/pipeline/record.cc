@@ -2,6 +2,7 @@
 #include "pipeline/record.h"
 
 #include "gate/ledger.h"
+#include "pipeline/identity.h"
 #include "roofline/device_file.h"
 
 namespace roofmark::pipeline {
@@ -20,6 +21,9 @@ Result<Recorder> Recorder::Open(const std::filesystem::path& path, const Machine
                      .Set("arch", info.arch)
                      .Set("cache_bytes", info.cache_bytes)
                      .Set("units", info.units);
+  Json identity = DescribeMachine(info);
+  std::string machine_id = identity.Find("id")->as_string();
+  details.Set("machine", std::move(identity));
   if (machine.card) {
     TRY(store.AddDocument("device", info.name, roofline::DeviceCardToJson(*machine.card)));
   }
@@ -27,7 +31,7 @@ Result<Recorder> Recorder::Open(const std::filesystem::path& path, const Machine
                                         .suite = suite_name,
                                         .device = info.name,
                                         .details = std::move(details)}));
-  return Recorder(std::move(store), run);
+  return Recorder(std::move(store), run, std::move(machine_id));
 }
 
 Result<void> Recorder::Add(const Verdict& verdict) {
