@@ -145,6 +145,10 @@ void PrintTimings(size_t verdicts, Format format) {
 }  // namespace
 
 Result<int> Judge(const JudgeArgs& args) {
+  if (!args.regrade.empty()) return Regrade(args);
+  if (args.candidates.empty()) {
+    return Fail(ErrorKind::kUsage, "name candidates, or a verdict with --regrade");
+  }
   gate::Ledger::Instance().Open();
   if (!args.alias.empty() && args.selection.operators.size() != 1) {
     return Fail(ErrorKind::kUsage,

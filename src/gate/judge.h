@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct JudgeOptions {
   const Contestant* baseline = nullptr;
   // The error rate of each comparison (paired_blocks.h): the run's, divided by how many it makes.
   double line_error_rate = 0;
+  // Sessions whose secret is known already, by shape id: judge --regrade alone sets it.
+  std::map<std::string, std::string> secrets;
   // Limit of one call. Honest calls on published shapes take well under a second.
   double call_timeout_s = 20;
 };

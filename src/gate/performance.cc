@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "gate/evidence.h"
 #include "gate/output_check.h"
 #include "gate/timing.h"
 
@@ -107,6 +108,8 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
       timings[contestant].Add(who);
       if (Enough(timings[contestant], plan)) {
         Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
+        contestant->verdict.evidence =
+            Json::MakeObject().Set("timing", TimingToJson(timings[contestant]));
       }
     }
     std::erase_if(contestants, [](const Contestant* contestant) { return contestant->decided(); });

@@ -37,7 +37,18 @@ Result<Recorder> Recorder::Open(const std::filesystem::path& path, const Machine
 Result<void> Recorder::Add(const Verdict& verdict) {
   const gate::Stretch stretch(gate::Part::kStore);
   ++count_;
-  return store_.AddVerdicts(run_, {&verdict, 1});
+  if (verdict.evidence.Find("operator_files") == nullptr) {
+    return store_.AddVerdicts(run_, {&verdict, 1});
+  }
+  // The operator's files as they are, once a run: who edits them meanwhile judges by neither.
+  const std::string folder = TRY(verdict.evidence.String("operator_files"));
+  auto known = operator_files_.find(folder);
+  if (known == operator_files_.end()) {
+    known = operator_files_.emplace(folder, TRY(store_.ArchiveFolder(folder))).first;
+  }
+  Verdict kept = verdict;
+  kept.evidence.Set("operator_files", known->second);
+  return store_.AddVerdicts(run_, {&kept, 1});
 }
 
 }  // namespace roofmark::pipeline

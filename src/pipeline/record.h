@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ class Recorder {
   int64_t run_;
   std::string machine_id_;
   size_t count_ = 0;
+  std::map<std::string, std::string> operator_files_;  // archived under which hash, by folder
 };
 
 }  // namespace roofmark::pipeline
