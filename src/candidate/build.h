@@ -20,6 +20,9 @@ namespace roofmark::candidate {
 // can say ROLE = "baseline" itself. Errors: kInput naming file and way out.
 Result<Candidate> ReadCandidate(const std::filesystem::path& path);
 
+// The content_hash of a candidate, from its files as they are now. Errors: kIo, kNotFound.
+Result<std::string> ContentHashOf(const Candidate& candidate);
+
 // The text of "roofmark/<operator>.h": the argument struct of native candidates (docs in abi.h).
 std::string ContractHeader(const Operator& op);
 // The text of "roofmark/abi.h".

@@ -285,4 +285,8 @@ Result<Candidate> ReadCandidate(const fs::path& path) {
   return candidate;
 }
 
+Result<std::string> ContentHashOf(const Candidate& candidate) {
+  return HashOf(candidate);
+}
+
 }  // namespace roofmark::candidate

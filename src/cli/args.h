@@ -97,6 +97,8 @@ struct JudgeArgs {
   double require_adoption = 0.95;
   double timeout_s = 20;
   bool timings = false;  // say where the time went
+  std::string regrade;  // a verdict's number, or "all": reproduce instead of judging; empty = judge
+  bool no_run = false;  // regrade: compute the numbers anew, and nothing else
   Format format = Format::kText;
 };
 
@@ -157,6 +159,7 @@ Result<int> Calibrate(const CalibrateArgs& args);
 Result<int> Pack(const PackArgs& args);
 Result<int> Check(const CheckArgs& args);
 Result<int> Judge(const JudgeArgs& args);
+Result<int> Regrade(const JudgeArgs& args);  // judge --regrade
 Result<int> Score(const ScoreArgs& args);
 Result<int> Report(const ReportArgs& args);
 Result<int> Optimize(const OptimizeArgs& args);

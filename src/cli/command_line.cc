@@ -175,8 +175,7 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
   CLI::App* verb =
       AddVerb(app, chosen, args, "judge", "run a candidate through the three gates",
               "roofmark judge candidates/rms_norm/rms_norm.cc --operator rms_norm --quick");
-  verb->add_option("candidates", args->candidates, "files, or folders with candidate.toml")
-      ->required();
+  verb->add_option("candidates", args->candidates, "files, or folders with candidate.toml");
   AddSelection(verb, &args->selection);
   verb->add_option("--alias", args->alias, "what the candidates call the operator (pack --alias)");
   verb->add_option("--device", args->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
@@ -199,6 +198,11 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
   verb->add_option("--timeout", args->timeout_s, "seconds that one call may take")
       ->check(CLI::PositiveNumber);
   verb->add_flag("--timings", args->timings, "say at the end where the time went");
+  CLI::Option* regrade =
+      verb->add_option("--regrade", args->regrade,
+                       "reproduce a verdict of the store by its number, or all, from its archive");
+  verb->add_flag("--no-run", args->no_run, "with --regrade: compute the numbers anew, no more")
+      ->needs(regrade);
   verb->add_option("--require-adoption", args->require_adoption, "least adoption of a candidate")
       ->check(CLI::Range(0.0, 1.0));
   AddJson(verb, &args->format);

@@ -10,8 +10,10 @@
 #include "cli/args.h"
 #include "device/cuda_libraries.h"
 #include "device/device.h"
+#include "device/nvml.h"
 #include "gate/static_check.h"
 #include "report/report.h"
+#include "worker/level.h"
 #include "worker/worker.h"
 
 namespace roofmark::cli {
@@ -33,6 +35,20 @@ std::string Describe(const device::DeviceInfo& info) {
   return fmt::format("{} ({}, {} units, cache {}, {} free, {})", info.name, info.arch, info.units,
                      HumanBytes(static_cast<double>(info.cache_bytes)),
                      HumanBytes(static_cast<double>(info.memory_bytes)), info.driver);
+}
+
+std::string DescribeClocks(const device::Nvml& nvml) {
+  const device::GpuState state = nvml.Read();
+  const device::GpuLimits limits = nvml.ReadLimits();
+  const auto told = [](const auto& value, const char* unit) {
+    return value ? fmt::format("{} {}", *value, unit) : fmt::format("? {}", unit);
+  };
+  const std::string throttled = device::ThrottleText(state.reasons);
+  return fmt::format("SM {} of {}, memory {}, {} of {}, {}{}", told(state.sm_mhz, "MHz"),
+                     told(limits.max_sm_mhz, "MHz"), told(state.memory_mhz, "MHz"),
+                     told(state.watts, "W"), told(limits.power_limit_w, "W"),
+                     told(state.celsius, "degrees"),
+                     throttled.empty() ? "" : "; throttled: " + throttled);
 }
 
 Finding DeviceFinding(std::string what, const Result<std::unique_ptr<device::Device>>& device) {
@@ -69,6 +85,32 @@ Result<std::string> SandboxLevel() {
   const auto worker =
       TRY(worker::StartWorker({.folder = folder.path(), .scratch = scratch.path()}));
   return worker->level();
+}
+
+// Clocks are watched through NVML; which GPU is asked for is what CUDA calls device 0.
+Finding NvmlFinding() {
+  const auto cuda = device::OpenCuda();
+  Result<std::string> told = std::unexpected(Error(ErrorKind::kDevice, ""));
+  if (cuda) {
+    const auto nvml = device::Nvml::Open((*cuda)->info().uuid);
+    told = nvml ? Result<std::string>(DescribeClocks(**nvml)) : std::unexpected(nvml.error());
+  } else if (const auto library = device::LoadNvml(); library) {
+    told = Fail(ErrorKind::kDevice, "libnvidia-ml.so.1 is here, but no GPU that CUDA can open");
+  } else {
+    told = std::unexpected(library.error());
+  }
+  return FromResult("clocks (NVML)", told);
+}
+
+std::vector<Finding> SandboxFindings() {
+  const Result<std::string> level = SandboxLevel();
+  std::vector<Finding> findings = {FromResult("sandbox", level)};
+  for (worker::LevelPart& part : worker::ExplainLevel(level ? *level : "")) {
+    findings.push_back({.what = "sandbox: " + part.name,
+                        .present = part.present,
+                        .detail = std::move(part.means)});
+  }
+  return findings;
 }
 
 // A lane whose compiler is a Python package. Packages are looked for without importing them: some
@@ -131,7 +173,8 @@ std::vector<Finding> Examine() {
   std::vector<Finding> findings;
   findings.push_back(DeviceFinding("cpu", device::OpenCpu()));
   findings.push_back(DeviceFinding("cuda device", device::OpenCuda()));
-  findings.push_back(FromResult("sandbox", SandboxLevel()));
+  findings.push_back(NvmlFinding());
+  for (Finding& finding : SandboxFindings()) findings.push_back(std::move(finding));
   findings.push_back(FromResult("references (PyTorch)", PyTorch()));
   for (Finding& finding : LaneFindings()) findings.push_back(std::move(finding));
   findings.push_back(FromResult("ncu", LastLine({"ncu", "--version"})));

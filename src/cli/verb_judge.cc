@@ -152,9 +152,10 @@ std::string Line(const Verdict& verdict) {
   return line;
 }
 
-void Print(const Verdict& verdict, Format format) {
-  fmt::print("{}\n", format == Format::kJson ? VerdictToJson(verdict, Samples::kOmit).Dump()
-                                             : Line(verdict));
+void Print(const Verdict& verdict, const std::string& machine, Format format) {
+  fmt::print("{}\n", format == Format::kJson
+                         ? VerdictToJson(verdict, Samples::kOmit).Set("machine", machine).Dump()
+                         : Line(verdict));
   std::fflush(stdout);
 }
 
@@ -170,6 +171,10 @@ void PrintTimings(size_t verdicts, Format format) {
 }  // namespace
 
 Result<int> Judge(const JudgeArgs& args) {
+  if (!args.regrade.empty()) return Regrade(args);
+  if (args.candidates.empty()) {
+    return Fail(ErrorKind::kUsage, "name candidates, or a verdict with --regrade");
+  }
   gate::Ledger::Instance().Open();
   if (!args.alias.empty() && args.selection.operators.size() != 1) {
     return Fail(ErrorKind::kUsage,
@@ -214,7 +219,7 @@ Result<int> Judge(const JudgeArgs& args) {
         .call_timeout_s = args.timeout_s};
     TRY(pipeline::Evaluate(workloads, entries, machine, options,
                            [&](const Verdict& verdict, size_t done, size_t total) -> Result<void> {
-                             Print(verdict, args.format);
+                             Print(verdict, recorder.machine_id(), args.format);
                              against.Add(verdict, args.format);
                              if (!is_baseline(verdict)) readiness.Add(verdict);
                              refused += is_baseline(verdict) || verdict.passed() ? 0 : 1;

@@ -10,6 +10,7 @@
 #include "cli/mined_totals.h"
 #include "cli/one_device.h"
 #include "cli/selection.h"
+#include "pipeline/identity.h"
 #include "report/report.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
@@ -132,13 +133,18 @@ Result<int> Report(const ReportArgs& args) {
   report::Run run{.title = "Is it ready for production?",
                   .suite = args.selection.suite.empty() ? "published weights"
                                                         : args.selection.suite.filename().string()};
-  std::vector<Verdict> all = TRY(store.LatestVerdicts({.mode = TRY(ParseMode(args.mode))}));
+  std::vector<store::StoredVerdict> all =
+      TRY(store.ReadVerdicts({.mode = TRY(ParseMode(args.mode))}, store::History::kLatest));
   std::set<std::string> devices;
-  for (const Verdict& verdict : all) devices.insert(verdict.device);
+  for (const store::StoredVerdict& stored : all) devices.insert(stored.verdict.device);
   const std::string device =
       args.device.empty() ? TRY(OnlyDevice(args.store, args.device, devices)) : args.device;
-  std::ranges::copy_if(all, std::back_inserter(run.verdicts),
-                       [&](const Verdict& verdict) { return verdict.device == device; });
+  std::erase_if(
+      all, [&](const store::StoredVerdict& stored) { return stored.verdict.device != device; });
+  if (std::string mixed = TRY(pipeline::MixedMachines(store, all)); !mixed.empty()) {
+    run.notes.push_back(std::move(mixed));
+  }
+  for (store::StoredVerdict& stored : all) run.verdicts.push_back(std::move(stored.verdict));
   if (run.verdicts.empty()) {
     return Fail(ErrorKind::kNotFound, "the store holds no verdicts of device '" + device + "'");
   }

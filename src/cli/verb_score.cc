@@ -11,6 +11,7 @@
 #include "cli/one_device.h"
 #include "cli/reported.h"
 #include "cli/selection.h"
+#include "pipeline/identity.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
 #include "score/score.h"
@@ -19,10 +20,15 @@
 namespace roofmark::cli {
 namespace {
 
-// The verdicts of one device: the named one, or the only one there is.
-Result<std::vector<Verdict>> VerdictsOf(const store::Store& store, const ScoreArgs& args) {
-  std::vector<Verdict> verdicts =
-      TRY(store.LatestVerdicts({.device = args.device, .mode = TRY(ParseMode(args.mode))}));
+// The verdicts of one device: the named one, or the only one there is. `mixed` says openly where
+// machines of that name are several.
+Result<std::vector<Verdict>> VerdictsOf(const store::Store& store, const ScoreArgs& args,
+                                        std::string* mixed) {
+  std::vector<store::StoredVerdict> stored = TRY(store.ReadVerdicts(
+      {.device = args.device, .mode = TRY(ParseMode(args.mode))}, store::History::kLatest));
+  *mixed = TRY(pipeline::MixedMachines(store, stored));
+  std::vector<Verdict> verdicts;
+  for (store::StoredVerdict& one : stored) verdicts.push_back(std::move(one.verdict));
   std::set<std::string> devices;
   for (const Verdict& verdict : verdicts) devices.insert(verdict.device);
   TRY(OnlyDevice(args.store, args.device, devices));
@@ -155,11 +161,12 @@ Result<int> Score(const ScoreArgs& args) {
   if (args.production) return ScoreProduction(args);
   const store::Store store = TRY(store::Store::Open(args.store, OpenMode::kReadOnly));
   if (!args.export_as.empty()) return ExportScores(args, store);
-  const std::vector<Verdict> verdicts = TRY(VerdictsOf(store, args));
+  std::string mixed;
+  const std::vector<Verdict> verdicts = TRY(VerdictsOf(store, args, &mixed));
   const DeviceCard card = TRY(CardOf(store, verdicts.front().device));
   // The verdicts say which tiers count: ScoreOptions::scope holds a contestant to those.
   const suite::Suite suite = TRY(LoadSelection(args.selection, "all"));
-  const std::vector<score::ScoreRow> rows = TRY(
+  std::vector<score::ScoreRow> rows = TRY(
       score::ComputeScores(suite.workloads, verdicts, card,
                            {.kind = TRY(score::ParseScoreKind(args.kind)),
                             .against = card.datasheet.present ? roofline::CeilingKind::kDatasheet
@@ -168,6 +175,9 @@ Result<int> Score(const ScoreArgs& args) {
     return Fail(ErrorKind::kNotFound,
                 "the store has no verdict on the selected workloads; judge them, or select others "
                 "with --operator, --shape and --tier");
+  }
+  for (score::ScoreRow& row : rows) {
+    if (!mixed.empty() && row.op == "all" && !row.phase) row.notes.push_back(mixed);
   }
   PrintRows(rows, args.format);
   return 0;

@@ -69,7 +69,7 @@ class CpuStopwatch final : public Stopwatch {
     return worker::Answer<std::unique_ptr<Disturbance>>(
         DisturbCpu(worker.pid(), random_.Below(uint64_t{1} << 62)));
   }
-  std::string ClockFault(const Clocks& clocks) const override;
+  std::string ClockFault(const Clocks& clocks) const override { return CpuClockFault(clocks); }
 
  private:
   // What an output held at one place when run had returned.
@@ -347,7 +347,9 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Attribute(worker::Worker& worke
       BatchTimes{.owner_ns = profile.owner_ns, .kernels = profile.objects, .level = profile.level});
 }
 
-std::string CpuStopwatch::ClockFault(const Clocks& clocks) const {
+}  // namespace
+
+std::string CpuClockFault(const Clocks& clocks) {
   if (clocks.device.median > 1.05 * clocks.host.median + 2000) {
     return fmt::format("the worker's own clock reads {}, more than the judge saw from outside ({})",
                        HumanTime(clocks.device.median), HumanTime(clocks.host.median));
@@ -358,8 +360,6 @@ std::string CpuStopwatch::ClockFault(const Clocks& clocks) const {
   }
   return {};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Stopwatch>> MakeCpuStopwatch() {
   return std::unique_ptr<Stopwatch>(std::make_unique<CpuStopwatch>());

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "gate/stopwatch.h"
@@ -12,5 +13,8 @@
 namespace roofmark::gate {
 
 Result<std::unique_ptr<Stopwatch>> MakeCpuStopwatch();
+
+// Why the clocks cannot all be right, or nothing. All in nanoseconds per call.
+std::string CpuClockFault(const Clocks& clocks);
 
 }  // namespace roofmark::gate

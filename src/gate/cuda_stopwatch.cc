@@ -78,14 +78,19 @@ using Raw = Answer<RawBatch>;
 
 class CudaStopwatch final : public Stopwatch {
  public:
-  CudaStopwatch(std::string stage_cubin, int64_t flush_bytes)
-      : stage_cubin_(std::move(stage_cubin)),
+  CudaStopwatch(std::string stage_cubin, int64_t flush_bytes, std::unique_ptr<device::Nvml> nvml)
+      : nvml_(std::move(nvml)),
+        stage_cubin_(std::move(stage_cubin)),
         stage_sha256_(meter::CubinHash(stage_cubin_)),
         flush_bytes_(flush_bytes) {}
 
   Result<Answer<void>> Prepare(worker::Worker& worker, const Provenance& provenance) override;
   Result<Answer<BatchTimes>> Time(worker::Worker& worker, std::span<const TimedCall> calls,
                                   const std::string& workspace, double timeout_s) override;
+  void Observe(ClockLog& log) const override {
+    if (nvml_ == nullptr) return log.Miss();
+    log.Add(nvml_->Read());
+  }
   // CUPTI's times are multiples of this on an H200 (results/h200-2026-11-30/samples.jsonl.gz).
   double TickNs() const override { return 32; }
   std::string ClockFault(const Clocks& clocks) const override { return CudaClockFault(clocks); }
@@ -103,6 +108,7 @@ class CudaStopwatch final : public Stopwatch {
   static Result<std::string> Unwritten(const TimedCall& last);
   static Result<std::string> Ends(const TimedCall& call);
 
+  std::unique_ptr<device::Nvml> nvml_;
   std::string stage_cubin_;
   std::string stage_sha256_;
   int64_t flush_bytes_;
@@ -389,11 +395,14 @@ Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device) {
   auto* const cuda = dynamic_cast<device::CudaDevice*>(&device);
   CHECK(cuda != nullptr);
   const int64_t flush = std::max(kMinFlushBytes, kFlushPerCache * device.info().cache_bytes);
-  return MakeCudaStopwatch(TRY(cuda->StageCubin()), flush);
+  // A machine without NVML still times; each verdict says that nobody watched the clocks.
+  Result<std::unique_ptr<device::Nvml>> nvml = device::Nvml::Open(device.info().uuid);
+  return MakeCudaStopwatch(TRY(cuda->StageCubin()), flush, nvml ? std::move(*nvml) : nullptr);
 }
 
-std::unique_ptr<Stopwatch> MakeCudaStopwatch(std::string stage_cubin, int64_t flush_bytes) {
-  return std::make_unique<CudaStopwatch>(std::move(stage_cubin), flush_bytes);
+std::unique_ptr<Stopwatch> MakeCudaStopwatch(std::string stage_cubin, int64_t flush_bytes,
+                                             std::unique_ptr<device::Nvml> nvml) {
+  return std::make_unique<CudaStopwatch>(std::move(stage_cubin), flush_bytes, std::move(nvml));
 }
 
 }  // namespace roofmark::gate

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "device/device.h"
+#include "device/nvml.h"
 #include "gate/stopwatch.h"
 
 namespace roofmark::gate {
@@ -20,7 +21,9 @@ namespace roofmark::gate {
 Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device);
 
 // The same from parts, for a stage that is compiled already.
-std::unique_ptr<Stopwatch> MakeCudaStopwatch(std::string stage_cubin, int64_t flush_bytes);
+// `nvml` null = clocks are not watched, and verdicts say so.
+std::unique_ptr<Stopwatch> MakeCudaStopwatch(std::string stage_cubin, int64_t flush_bytes,
+                                             std::unique_ptr<device::Nvml> nvml = nullptr);
 
 // Why the three clocks cannot all be right, or nothing. All in nanoseconds per call.
 std::string CudaClockFault(const Clocks& clocks);

@@ -7,6 +7,7 @@
 #include "gate/comparison.h"
 #include "gate/correctness.h"
 #include "gate/fitness.h"
+#include "gate/evidence.h"
 #include "gate/performance.h"
 #include "gate/session.h"
 
@@ -49,9 +50,15 @@ Result<std::vector<Verdict>> JudgeWorkload(const Workload& workload, const Sol& 
                                            const std::vector<Contestant*>& contestants,
                                            const Bench& bench, const JudgeOptions& options) {
   for (Contestant* contestant : contestants) contestant->StartVerdict(workload);
+  std::string secret;
   if (const size_t playing = Undecided(contestants).size(); playing > 0) {
     const std::unique_ptr<Session> session =
         TRY(Session::Open(workload, bench.device, bench.reference, playing));
+    if (const auto known = options.secrets.find(workload.shape.id);
+        known != options.secrets.end()) {
+      session->Replay(known->second);
+    }
+    secret = session->secret();
     const Result<void> ran = RunGates(*session, sol, contestants, bench, options);
     // Arenas go back even after an error, so that the next workload starts clean.
     for (Contestant* contestant : contestants) TRY(contestant->End());
@@ -62,6 +69,9 @@ Result<std::vector<Verdict>> JudgeWorkload(const Workload& workload, const Sol& 
   for (const Contestant* contestant : contestants) {
     CHECK(contestant->decided());
     verdicts.push_back(contestant->verdict);
+    // Nobody draws from the secret any more.
+    AddCircumstances(workload, bench.device.info().kind, sol, options, secret,
+                     &verdicts.back().evidence);
   }
   return verdicts;
 }

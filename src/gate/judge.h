@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct JudgeOptions {
   double line_error_rate = 0;
   // Whether those that passed are also asked whether they are fit for serving (fitness.h).
   bool check_fitness = false;
+  // Sessions whose secret is known already, by shape id: judge --regrade alone sets it.
+  std::map<std::string, std::string> secrets;
   // Limit of one call. Honest calls on published shapes take well under a second.
   double call_timeout_s = 20;
 };

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "gate/evidence.h"
 #include "gate/output_check.h"
 #include "gate/timing.h"
 
@@ -44,9 +45,12 @@ Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& rou
                       const Bench& bench, Timing* timing) {
   for (const size_t slot : round.order) TRY(PrepareSlot(session, contestant, slot));
   BatchTimes times;
+  // What happens while nothing counts is not worth a word: clocks rise during the warm-up.
+  if (record == Record::kSamples) bench.stopwatch.Observe(timing->device_clocks);
   const Clock::time_point begin = Clock::now();
   if (!TRY(contestant.Time(bench.stopwatch, round.order, session.inputs(), &times))) return false;
   timing->spent_s += std::chrono::duration<double>(Clock::now() - begin).count();
+  if (record == Record::kSamples) bench.stopwatch.Observe(timing->device_clocks);
   for (const size_t slot : round.order) {
     if (!TRY(CheckSafety(session, contestant, slot, Gate::kPerformance, &timing->seen)))
       return false;
@@ -107,6 +111,8 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
           timings[contestant].called = TRY(contestant->NameCalls(round.order.front()));
         }
         Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
+        contestant->verdict.evidence =
+            Json::MakeObject().Set("timing", TimingToJson(timings[contestant]));
       }
     }
     std::erase_if(contestants, [](const Contestant* contestant) { return contestant->decided(); });

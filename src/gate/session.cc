@@ -40,6 +40,15 @@ size_t SlotCount(const Workload& workload, const device::DeviceInfo& device, siz
   return slots >= 2 ? slots : 0;
 }
 
+int64_t SeedOf(const std::string& secret, uint64_t number) {
+  const std::string hash = Sha256Hex(fmt::format("{} {}", secret, number));
+  return static_cast<int64_t>(std::stoull(hash.substr(0, 16), nullptr, 16) >> 1);
+}
+
+std::string Session::FreshSecret() {
+  return fmt::format("{:016x}{:016x}", RandomSeed(), RandomSeed());
+}
+
 Result<std::unique_ptr<Session>> Session::Open(const Workload& workload, device::Device& device,
                                                Reference& reference, size_t contestants) {
   const Stretch stretch(Part::kArenas);
@@ -85,7 +94,7 @@ std::vector<const device::Arena*> Session::inputs() const {
 }
 
 Result<void> Session::Refill(size_t slot, const std::string& regime) {
-  return Refill(slot, regime, RandomSeed());
+  return Refill(slot, regime, SeedOf(secret_, drawn_++));
 }
 
 Result<void> Session::Refill(size_t slot, const std::string& regime, int64_t seed) {

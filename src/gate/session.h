@@ -4,6 +4,7 @@
 // contestants of a workload share a session, so they see the same values at the same time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,12 @@ class Session {
   std::vector<device::Arena*> inputs();
   std::vector<const device::Arena*> inputs() const;
 
+  // From which the seed of each Refill follows, by its number. Whoever knows one seed knows no
+  // other, and the secret is told to nobody before the session has ended.
+  const std::string& secret() const { return secret_; }
+  // Draws what a session with this secret drew. Requires: nothing was drawn so far.
+  void Replay(const std::string& secret) { secret_ = secret; }
+
   // Fresh values in a slot, from a new secret seed.
   Result<void> Refill(size_t slot, const std::string& regime);
   // Gives `to` the values of `from`, at other addresses.
@@ -45,15 +52,21 @@ class Session {
 
  private:
   Session(const Workload& workload, device::Device& device, Reference& reference)
-      : workload_(workload), device_(device), reference_(reference) {}
+      : workload_(workload), device_(device), reference_(reference), secret_(FreshSecret()) {}
+  static std::string FreshSecret();
 
   const Workload& workload_;
   device::Device& device_;
   Reference& reference_;
+  std::string secret_;
+  uint64_t drawn_ = 0;  // seeds so far
   std::vector<std::unique_ptr<device::Arena>> inputs_;
   std::vector<std::vector<uint64_t>> fingerprints_;
   std::unique_ptr<device::Arena> want_;
 };
+
+// The seed of a session's draw of this number: the first 63 bits of SHA-256 over both.
+int64_t SeedOf(const std::string& secret, uint64_t number);
 
 // How many slots a workload gets: enough that the rotation touches more than twice the cache, at
 // least three so that addresses change, and at most what fits. 0 when not even two fit.

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "device/arena.h"
+#include "gate/clock_log.h"
 #include "model/verdict.h"
 #include "worker/worker.h"
 
@@ -100,6 +101,9 @@ class Stopwatch {
                                                        std::span<const TimedCall> calls,
                                                        const std::string& workspace,
                                                        double timeout_s);
+  // Adds a reading of the device's clocks, power and temperature, taken now; nothing on a device
+  // that does not tell them.
+  virtual void Observe(ClockLog& /*log*/) const {}
   // The granularity of the published clock; 0 where it is finer than anything that matters.
   virtual double TickNs() const { return 0; }
   // Makes this worker's next call meet another schedule than an idle machine gives it, drawn at

@@ -183,6 +183,9 @@ void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
   auto [outcome, reason] = FaultOf(timing, sol, stopwatch, options, verdict);
   contestant->Refuse(Gate::kPerformance, outcome, std::move(reason));
   if (!timing.level.empty()) verdict.level += "; " + timing.level;
+  if (const std::string told = timing.device_clocks.Text(); !told.empty()) {
+    verdict.level += "; " + told;
+  }
 }
 
 }  // namespace roofmark::gate

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/clock_log.h"
 #include "gate/judge.h"
 #include "gate/output_check.h"
 #include "gate/stopwatch.h"
@@ -23,6 +24,7 @@ struct Timing {
   std::vector<std::string> called;  // BatchTimes::called
   std::string unsynchronised;
   std::string level;
+  ClockLog device_clocks;
   int checked_in_full = 0;
   double spent_s = 0;
   SeenOutputs seen;

@@ -117,6 +117,9 @@ struct Verdict {
   std::optional<bool> launch_bound;
   std::vector<FitnessItem> fitness;  // for serving, where that was asked for
   std::optional<Against> against;    // with the baseline that it was judged against, if any
+  // What reproducing it takes beside the rest (gate/evidence.h); the store keeps it apart, and
+  // VerdictToJson leaves it out. Null where there is none.
+  Json evidence;
 
   bool passed() const { return outcome == Outcome::kPassed; }
 };

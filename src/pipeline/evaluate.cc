@@ -10,6 +10,7 @@
 #include "gate/contestant.h"
 #include "gate/cpu_stopwatch.h"
 #include "gate/cuda_stopwatch.h"
+#include "gate/evidence.h"
 #include "gate/memory_watch.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
@@ -66,6 +67,10 @@ Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
         gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
     if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
       verdicts = Unsupported(*workload, field, verdicts.error().message());
+      for (Verdict& verdict : *verdicts) {
+        gate::AddCircumstances(*workload, machine.device->info().kind, SolOf(*workload, machine),
+                               options, "", &verdict.evidence);
+      }
       // What failed may have left workers and the device in any state. On a device that is not as
       // it was, nothing more is judged: the next candidate would pay for the last one.
       for (gate::Contestant* contestant : field.all) contestant->Restart();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,18 @@ class Recorder {
 
   Result<void> Add(const Verdict& verdict);
   size_t count() const { return count_; }
+  // The id of the machine, as the run keeps it (identity.h).
+  const std::string& machine_id() const { return machine_id_; }
 
  private:
-  Recorder(store::Store store, int64_t run) : store_(std::move(store)), run_(run) {}
+  Recorder(store::Store store, int64_t run, std::string machine_id)
+      : store_(std::move(store)), run_(run), machine_id_(std::move(machine_id)) {}
 
   store::Store store_;
   int64_t run_;
+  std::string machine_id_;
   size_t count_ = 0;
+  std::map<std::string, std::string> operator_files_;  // archived under which hash, by folder
 };
 
 }  // namespace roofmark::pipeline

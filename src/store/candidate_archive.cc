@@ -70,6 +70,8 @@ Json ManifestOf(const Candidate& candidate) {
       .Set("entry", candidate.entry)
       .Set("mode", ModeName(candidate.mode))
       .Set("deterministic", candidate.deterministic)
+      .Set("compiler", candidate.compiler)
+      .Set("libraries", TextList(candidate.libraries))
       .Set("sources", TextList(Texts(candidate.sources)))
       .Set("options", TextList(candidate.options))
       .Set("include_paths", TextList(Texts(candidate.include_paths)));
@@ -80,12 +82,16 @@ Result<Candidate> CandidateOf(const Json& manifest) {
   candidate.lane = TRY(ParseLane(TRY(manifest.String("lane"))));
   candidate.role = TRY(manifest.Bool("baseline")) ? Role::kBaseline : Role::kCandidate;
   candidate.entry = TRY(manifest.String("entry"));
-  // Archives of older versions say neither.
+  // Archives of older versions say none of these.
   if (manifest.Find("mode") != nullptr) {
     candidate.mode = TRY(ParseMode(TRY(manifest.String("mode"))));
   }
   if (manifest.Find("deterministic") != nullptr) {
     candidate.deterministic = TRY(manifest.Bool("deterministic"));
+  }
+  if (manifest.Find("compiler") != nullptr) {
+    candidate.compiler = TRY(manifest.String("compiler"));
+    candidate.libraries = TRY(ReadTexts(manifest, "libraries"));
   }
   if (manifest.Find("operator_alias") != nullptr) {
     candidate.operator_alias = TRY(manifest.String("operator_alias"));
@@ -102,11 +108,6 @@ Result<Candidate> CandidateOf(const Json& manifest) {
 
 }  // namespace
 
-fs::path Store::ObjectPath(std::string_view sha256) const {
-  return fs::path(path_.string() + ".objects") / std::string(sha256.substr(0, 2)) /
-         std::string(sha256);
-}
-
 Result<void> Store::ArchiveCandidate(const Candidate& candidate) {
   Json manifest = ManifestOf(candidate);
   Json files = Json::MakeObject();
@@ -119,9 +120,7 @@ Result<void> Store::ArchiveCandidate(const Candidate& candidate) {
                   fmt::format("candidate {} has over 64 MiB of files; narrow its include paths",
                               candidate.name));
     }
-    const std::string hash = Sha256Hex(bytes);
-    if (!fs::exists(ObjectPath(hash))) TRY(WriteFile(ObjectPath(hash), bytes));
-    files.Set(file, hash);
+    files.Set(file, TRY(KeepObject(bytes)));
   }
   manifest.Set("files", std::move(files));
   Statement insert = TRY(db_.Prepare(
@@ -149,12 +148,12 @@ Result<Candidate> Store::RestoreCandidate(std::string_view content_hash,
   const Json& files = *TRY(manifest.ObjectAt("files"));
   for (const auto& [file, unused] : files.object()) {
     const std::string hash = TRY(files.String(file));
-    const std::string bytes = TRY(ReadFile(ObjectPath(hash), kMaxArchiveBytes));
-    if (!StaysInside(file) || Sha256Hex(bytes) != hash) {
-      return Fail(ErrorKind::kInput, fmt::format("the archived file {} of candidate {} was altered",
-                                                 file, candidate.name));
+    const std::string what = fmt::format("{} of candidate {}", file, candidate.name);
+    if (!StaysInside(file)) {
+      return Fail(ErrorKind::kInput,
+                  fmt::format("the archive's list of files was altered: {}", what));
     }
-    TRY(WriteFile(folder / file, bytes));
+    TRY(WriteFile(folder / file, TRY(ReadObject(hash, what))));
   }
   return candidate;
 }

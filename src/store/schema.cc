@@ -32,6 +32,13 @@ CREATE TABLE candidates(
   hash TEXT PRIMARY KEY, name TEXT NOT NULL, date TEXT NOT NULL, json TEXT NOT NULL);
 )sql";
 
+// What a verdict was made from, beside it, with the hash of all three; stores that were made before
+// there was this table get it when they are opened for writing.
+constexpr const char* kEvidenceTable = R"sql(
+CREATE TABLE IF NOT EXISTS evidence(
+  verdict INTEGER PRIMARY KEY REFERENCES verdicts(id), sha256 TEXT NOT NULL, json TEXT NOT NULL);
+)sql";
+
 Result<int64_t> Pragma(const Database& db, const std::string& name) {
   Statement statement = TRY(db.Prepare("PRAGMA " + name));
   const bool row = TRY(statement.Step());
@@ -79,6 +86,7 @@ Result<void> CreateOrCheck(const Database& db) {
     TRY(Check(db));
     TRY(db.Execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion)));
   }
+  TRY(db.Execute(kEvidenceTable));
   return transaction.Commit();
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/sqlite.h"
 
@@ -22,6 +23,9 @@ inline constexpr int64_t kApplicationId = 0x52666d6b;
 // Checks integrity, ownership and version; kReadWrite also creates the tables in an empty file, and
 // is safe when several processes do it at once. Errors: kInput with the way out, kIo.
 Result<void> PrepareSchema(const Database& db, const std::filesystem::path& path, OpenMode mode);
+
+// Keeps a verdict's evidence with a hash over it and what was kept of the verdict already.
+Result<void> InsertEvidence(const Database& db, int64_t verdict, const Json& evidence);
 
 // The current time, ISO 8601 in UTC with seconds.
 std::string Now();

@@ -89,12 +89,14 @@ Result<void> InsertVerdict(const Database& db, int64_t run, const Verdict& verdi
   bind(13, verdict.attainment);
   insert.Bind(14, VerdictToJson(verdict, Samples::kOmit).Dump());
   TRY(insert.Run());
-  if (verdict.samples_ns.empty()) return {};
   const int64_t id = db.LastInsertId();
-  Statement samples = TRY(db.Prepare("INSERT INTO samples(verdict, samples_ns) VALUES(?, ?)"));
-  samples.Bind(1, id).Bind(
-      2, Json(Json::Array(verdict.samples_ns.begin(), verdict.samples_ns.end())).Dump());
-  return samples.Run();
+  if (!verdict.samples_ns.empty()) {
+    Statement samples = TRY(db.Prepare("INSERT INTO samples(verdict, samples_ns) VALUES(?, ?)"));
+    samples.Bind(1, id).Bind(
+        2, Json(Json::Array(verdict.samples_ns.begin(), verdict.samples_ns.end())).Dump());
+    TRY(samples.Run());
+  }
+  return verdict.evidence.is_null() ? Result<void>() : InsertEvidence(db, id, verdict.evidence);
 }
 
 Result<StoredVerdict> ReadRow(const Statement& row) {

@@ -89,6 +89,19 @@ class Store {
   // The latest version of each name, by name.
   Result<std::vector<Document>> ReadDocuments(std::string_view kind) const;
 
+  // What the verdict of this id was made from, as Verdict::evidence was; null where it was kept
+  // without. Errors: kInput where it, the verdict or its samples were altered since.
+  Result<Json> ReadEvidence(int64_t verdict) const;
+
+  // Keeps every file of a folder, without those whose names begin with a dot and __pycache__, and
+  // returns the hash of their names and bytes. Errors: kIo, kInput for over 64 MiB.
+  Result<std::string> ArchiveFolder(const std::filesystem::path& folder);
+  // What ArchiveFolder would return for the folder as it is now.
+  static Result<std::string> HashFolder(const std::filesystem::path& folder);
+  // Writes an archived folder's files into `folder`. Errors: kInput where a file of the archive is
+  // missing or was altered.
+  Result<void> RestoreFolder(std::string_view hash, const std::filesystem::path& folder) const;
+
   // Copies a candidate's sources, and the files below its include paths inside its folder, to the
   // archive; the key is its content_hash. Errors: kIo, kInput for over 64 MiB.
   Result<void> ArchiveCandidate(const Candidate& candidate);
@@ -100,6 +113,10 @@ class Store {
  private:
   Store(std::filesystem::path path, Database db) : path_(std::move(path)), db_(std::move(db)) {}
   std::filesystem::path ObjectPath(std::string_view sha256) const;
+  // Keeps the bytes by their hash, and heals an object whose bytes are no longer its own.
+  Result<std::string> KeepObject(std::string_view bytes);
+  // `what` is the file as a person knows it. Errors: kInput where it is missing or altered.
+  Result<std::string> ReadObject(std::string_view sha256, const std::string& what) const;
 
   std::filesystem::path path_;
   Database db_;
