@@ -137,11 +137,10 @@ Result<void> CudaStage::AfterCall() {
   return Launch(mark_, 1, 1, nullptr);
 }
 
+// A second reset here, behind the queued calls, was tried: it waits for the device, and so for the
+// hold's limit (H200, 2026-11-30: "run() waits for the device" of every kernel).
 Result<void> CudaStage::End() {
-  TRY(Flush());
-  // Everything is queued behind the hold now, so what a call set aside while it was queued is not
-  // in force when it runs.
-  return ForgetPersistence();
+  return Flush();
 }
 
 // A set-aside for persisting lines would survive the flush; the device's default is none.
