@@ -51,6 +51,7 @@ struct WorkerSide {
   int (*stage_go)() = nullptr;
   int (*stage_times)(double*, int*) = nullptr;
   void (*meter_start)() = nullptr;
+  void (*meter_discard)() = nullptr;
   const char* (*meter_drain)() = nullptr;
   const char* (*error)() = nullptr;
 
