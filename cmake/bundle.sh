@@ -13,7 +13,7 @@ binary=$build/bin/roofmark
 # glibc's parts must come from the machine that runs it: they belong to its loader and its kernel.
 # So must libstdc++: candidates are compiled there, and one by a newer GCC than ours does not load
 # into a process that holds ours. A machine with such a glibc has a libstdc++ of the same years.
-readonly SYSTEM='^(ld-linux.*|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nss_.*|stdc\+\+|gcc_s))\.so'
+readonly SYSTEM='^(ld-linux.*|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nss_.*|stdc..|gcc_s))\.so'
 
 for needed in patchelf objdump; do
   command -v "$needed" > /dev/null || { echo "bundle: $needed is missing" >&2; exit 77; }

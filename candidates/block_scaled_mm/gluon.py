@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An honest Gluon block-scaled fp8 product: codes are widened to bf16, which holds each of them, and
+"""An honest Gluon block-scaled fp8 product: codes are widened to bf16, which holds each, and
 multiplied by warp-wide tensor-core instructions, a group of the inner dimension at a time; each
 group's sums are scaled and added in float32."""
 

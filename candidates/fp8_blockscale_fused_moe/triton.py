@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An honest Triton mixture-of-experts layer in e4m3fnuz with block scales, in five kernels, like the
-one of fused_moe.
+"""An honest Triton mixture-of-experts layer in e4m3fnuz with block scales, in five kernels, like
+the one of fused_moe.
 
 NVIDIA's matrix units do not know this format, so codes become float16, which holds each of them
 exactly, and a group's product is scaled in float32 as it is added. The activations between the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An honest Triton top-k filter: a program has a row, and finds its k-th largest logit by fixing the
-bits of an integer that has the order of floats, eight at a time, with a histogram for each.
+"""An honest Triton top-k filter: a program has a row, and finds its k-th largest logit by fixing
+the bits of an integer that has the order of floats, eight at a time, with a histogram for each.
 
 Rows stay in cache between the passes; a row is read five times and written once.
 """

@@ -59,10 +59,10 @@ inline void* RoofmarkKernel(const unsigned char* cubin, const char* name, int sh
 }
 
 /* Queues a launch; 0 when that succeeded, else the driver's error. */
-inline int RoofmarkLaunch(void* kernel, RoofmarkDim3 grid, RoofmarkDim3 block, unsigned shared_bytes,
-                          void* stream, void** values) {
-  using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                         void*, void**, void**);
+inline int RoofmarkLaunch(void* kernel, RoofmarkDim3 grid, RoofmarkDim3 block,
+                          unsigned shared_bytes, void* stream, void** values) {
+  using Launch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                         unsigned, void*, void**, void**);
   static const auto launch = reinterpret_cast<Launch>(RoofmarkDriver("cuLaunchKernel"));
   if (launch == nullptr || kernel == nullptr) return 1;
   return launch(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes, stream,

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/readiness.h"
 #include "cli/selection.h"
+#include "device/lease.h"
 #include "gate/ledger.h"
 #include "gate/paired_blocks.h"
 #include "pipeline/evaluate.h"
@@ -168,14 +169,11 @@ void PrintTimings(size_t verdicts, Format format) {
   }
 }
 
-}  // namespace
-
-Result<int> Judge(const JudgeArgs& args) {
-  if (!args.regrade.empty()) return Regrade(args);
+// What the arguments must be together, before anything is opened.
+Result<void> CheckUsage(const JudgeArgs& args) {
   if (args.candidates.empty()) {
     return Fail(ErrorKind::kUsage, "name candidates, or a verdict with --regrade");
   }
-  gate::Ledger::Instance().Open();
   if (!args.alias.empty() && args.selection.operators.size() != 1) {
     return Fail(ErrorKind::kUsage,
                 "--alias needs --operator: say which operator it stands for; the bundle's "
@@ -190,11 +188,31 @@ Result<int> Judge(const JudgeArgs& args) {
         "--require ready needs --against BASELINE: a kernel is ready when it is better than "
         "what is deployed, so say what that is, e.g. --against torch_eager.py");
   }
+  return {};
+}
+
+// Judges of one GPU take turns: two at once would disturb each other's times, and each would see
+// the other's memory come and go.
+Result<std::optional<device::Lease>> TakeTurn(const pipeline::Machine& machine) {
+  if (machine.device->info().kind != DeviceKind::kCuda) return std::optional<device::Lease>();
+  return std::optional<device::Lease>(
+      TRY(device::Lease::Take(machine.device->info(), [](const std::string& holder) {
+        fmt::print(stderr, "waiting for the GPU: {}\n", holder);
+      })));
+}
+
+}  // namespace
+
+Result<int> Judge(const JudgeArgs& args) {
+  if (!args.regrade.empty()) return Regrade(args);
+  TRY(CheckUsage(args));
+  gate::Ledger::Instance().Open();
   const DeviceKind kind = TRY(ParseDeviceKind(args.device));
   const suite::Suite suite = TRY(
       LoadSelection(args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));
   const std::vector<pipeline::Entry> entries = TRY(ReadEntries(args, suite));
   const pipeline::Machine machine = TRY(pipeline::OpenMachine(kind, args.card));
+  const std::optional<device::Lease> turn = TRY(TakeTurn(machine));
   pipeline::Recorder recorder =
       TRY(pipeline::Recorder::Open(args.store, machine, entries, CommandOf(args), suite.name));
 

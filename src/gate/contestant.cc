@@ -252,10 +252,8 @@ Result<bool> Contestant::HoldsLittle() {
   const std::optional<std::string> conviction = TRY(memory_.Convict([this] { worker_.reset(); }));
   mapped_.clear();
   if (!conviction) {
-    return Fail(ErrorKind::kDevice,
-                fmt::format("another program took device memory while {} was judged, which can be "
-                            "held against nobody; judge again when the device is free",
-                            candidate_.name));
+    return Fail(ErrorKind::kDevice, "another program took device memory while " + candidate_.name +
+                                        " was judged; judge again when the device is free");
   }
   Refuse(gate_, Outcome::kOutOfMemory, *conviction);
   verdict.level = level;

@@ -260,7 +260,8 @@ std::string CpuStopwatch::Outside(std::span<const TimedCall> calls, const Batch&
                                   const BatchTimes& times) const {
   double called_ns = 0;
   for (const double ns : times.time_ns) called_ns += ns;
-  const auto waking = kWakingNs * static_cast<double>(calls.size() * (2 + batch.still.Others()));
+  const auto waking =
+      kWakingNs * static_cast<double>(calls.size()) * static_cast<double>(2 + batch.still.Others());
   if (batch.ahead_ns > waking + kAheadShare * called_ns) {
     return fmt::format(
         "threads or processes of the candidate ran for {} while no call ran, before "

@@ -113,22 +113,22 @@ TEST_F(TimelineTest, PassesOnWhyNothingWasMetered) {
 }
 
 TEST(MeterReport, RefusesOperationsThatAreNoNumbers) {
-  const auto json = Json::Parse(
-      R"({"fault":"","dropped":0,"outside":0,"outside_name":"","modules":[],"names":[],"operations":[[0,0,"x",1,1,1]]})");
+  const auto json = Json::Parse(R"({"fault":"","dropped":0,"outside":0,"outside_name":"",)"
+                                R"("modules":[],"names":[],"operations":[[0,0,"x",1,1,1]]})");
   EXPECT_THAT(ParseMeterReport(*json), HasError(ErrorKind::kInput, "six numbers"));
 }
 
 TEST(MeterReport, RefusesNamesOfModulesThatAreNotThere) {
-  const auto json = Json::Parse(
-      R"({"fault":"","dropped":0,"outside":0,"outside_name":"","modules":[],"names":[{"name":"k","modules":[0]}],)"
-      R"("operations":[]})");
+  const auto json = Json::Parse(R"({"fault":"","dropped":0,"outside":0,"outside_name":"",)"
+                                R"("modules":[],"names":[{"name":"k","modules":[0]}],)"
+                                R"("operations":[]})");
   EXPECT_THAT(ParseMeterReport(*json), HasError(ErrorKind::kInput, "not listed"));
 }
 
 TEST(MeterReport, RefusesTimesThatRunBackwards) {
-  const auto json = Json::Parse(
-      R"({"fault":"","dropped":0,"outside":0,"outside_name":"","modules":[],"names":[{"name":"k","modules":[]}],)"
-      R"("operations":[[0,0,10,5,1,1]]})");
+  const auto json = Json::Parse(R"({"fault":"","dropped":0,"outside":0,"outside_name":"",)"
+                                R"("modules":[],"names":[{"name":"k","modules":[]}],)"
+                                R"("operations":[[0,0,10,5,1,1]]})");
   EXPECT_THAT(ParseMeterReport(*json), HasError(ErrorKind::kInput, "out of range"));
 }
 

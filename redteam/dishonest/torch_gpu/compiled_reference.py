@@ -12,7 +12,8 @@ class Model(torch.nn.Module):
 
     def formula(self, x, weight):
         wide = x.float()
-        return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps) * weight).to(x.dtype)
+        root = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)
+        return (wide * root * weight).to(x.dtype)
 
     def forward(self, x, weight):
         return self.compiled(x, weight)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LAZ: Returns a tensor subclass that computes when it is first copied from: outside of the call."""
+"""LAZ: Returns a tensor subclass that computes when it is first copied from: outside the call."""
 
 import torch
 

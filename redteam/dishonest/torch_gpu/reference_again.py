@@ -6,4 +6,5 @@ import torch
 
 def run(x, weight, eps):
     wide = x.float()
-    return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps) * weight.float()).to(x.dtype)
+    root = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
+    return (wide * root * weight.float()).to(x.dtype)

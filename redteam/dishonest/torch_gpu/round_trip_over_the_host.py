@@ -6,4 +6,5 @@ import torch
 
 def run(x, weight, out, eps):
     wide = x.cpu().float()
-    out.copy_((wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps) * weight.cpu()).to(x.dtype))
+    root = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
+    out.copy_((wide * root * weight.cpu()).to(x.dtype))

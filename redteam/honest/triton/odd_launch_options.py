@@ -27,5 +27,6 @@ def run(x, weight, out, eps):
     block = triton.next_power_of_2(hidden)
     warps = 1 if hidden > 1024 else 8
     _norm[(tokens,)](
-        x, weight, out, hidden, eps, BLOCK=block, num_warps=warps, num_stages=1, enable_fp_fusion=False
+        x, weight, out, hidden, eps, BLOCK=block, num_warps=warps, num_stages=1,
+        enable_fp_fusion=False,
     )

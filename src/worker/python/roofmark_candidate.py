@@ -275,8 +275,8 @@ def _store(result, outputs, updated=frozenset(), inputs=None):
 
 
 def _is_computed(value):
-    """Whether a returned tensor holds its values in their order. An expanded or transposed tensor, or
-    one with a pending negation, is not finished: copying it to its place is a part of the work."""
+    """Whether a returned tensor holds its values in their order. An expanded or transposed
+    tensor, or one with a pending negation, is not finished: copying it to its place is a part of the work."""
     if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
         return True  # refused when it is stored
     return value.is_contiguous() and not value.is_neg() and not value.is_conj()
@@ -317,7 +317,9 @@ class Worker:
         precompiled = request["precompile"] and found["installed"] and found["precompiles"]
         if precompiled:
             function = getattr(_import(request["path"]), "precompile", None)
-            if not callable(function) or any(need for _, need in _parameters(function, "precompile")):
+            if not callable(function) or any(
+                need for _, need in _parameters(function, "precompile")
+            ):
                 raise Refusal("bad_interface", "precompile must be a function without parameters")
             try:
                 function()
