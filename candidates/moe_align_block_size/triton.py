@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An honest Triton alignment of expert ids to blocks, in two kernels: the first counts each
-expert's slots, the second lets program e place its own slots after all blocks of the experts before e.
+expert's slots, the second lets program e place its own slots after all blocks of the experts
+before e.
 
 Program `experts` fills what lies behind the last block. The counts' memory is allocated in init, so
 that run allocates nothing.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sum over a token's expert outputs as eager PyTorch spells it: float32 inside, one rounding."""
+"""The sum over a token's expert outputs as eager PyTorch spells it: float32 inside, one
+rounding."""
 
 import torch
 

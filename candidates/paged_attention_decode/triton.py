@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Honest Triton decode over the packed cache: a program has one sequence and one cache head, so
-keys and values are read once for all query heads that share them; online softmax over tiles of keys."""
+keys and values are read once for all query heads that share them; online softmax over tiles of
+keys."""
 
 import triton
 import triton.language as tl

@@ -37,7 +37,8 @@ fs::path LockFolder() {
 std::string HolderOf(int file) {
   std::array<char, 32> text{};
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);
-  const std::string pid(Trim(std::string_view(text.data(), size > 0 ? size : 0)));
+  const std::string pid(
+      Trim(std::string_view(text.data(), size > 0 ? static_cast<size_t>(size) : 0)));
   return pid.empty() ? "another process" : "process " + pid;
 }
 

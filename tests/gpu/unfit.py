@@ -24,7 +24,7 @@ VARIANTS = {
     ),
     "allocates": (
         "",
-        "  { void* p = nullptr; cudaMallocAsync(&p, 1 << 20, stream); cudaFreeAsync(p, stream); }\n",
+        "  { void* p = 0; cudaMallocAsync(&p, 1 << 20, stream); cudaFreeAsync(p, stream); }\n",
         ["allocation"],
         ["host_synchronisation", "deterministic"],
     ),
@@ -33,7 +33,8 @@ VARIANTS = {
         "__global__ void flip(unsigned short* out, int by) { out[0] ^= by & 1; }\n"
         "static int calls = 0;\n",
         "  struct AtEnd { const rms_norm_args* a; cudaStream_t s; ~AtEnd() {\n"
-        "    flip<<<1, 1, 0, s>>>((unsigned short*)a->out.data, ++calls); } } at_end{args, stream};\n",
+        "    flip<<<1, 1, 0, s>>>((unsigned short*)a->out.data, ++calls); } } "
+        "at_end{args, stream};\n",
         ["deterministic"],
         ["host_synchronisation", "allocation"],
     ),
@@ -68,7 +69,8 @@ def main(roofmark, candidates, folder):
             got = items[item]
             fine = got["answer"] == wanted
             wrong += not fine
-            print(f"{'ok' if fine else 'WRONG':6}{name:10} {item:21} {got['answer']:4} {got['why']}")
+            mark = "ok" if fine else "WRONG"
+            print(f"{mark:6}{name:10} {item:21} {got['answer']:4} {got['why']}")
     return 1 if wrong else 0
 
 

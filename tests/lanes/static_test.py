@@ -42,7 +42,8 @@ class Static(unittest.TestCase):
             "triton": "import triton as t\n@t.jit\ndef k(x): pass\n",
             "gluon": GLUON + "@gluon.jit(debug=True)\ndef k(x): pass\n",
             "cutedsl": "from cutlass import cute\nclass K:\n  @cute.kernel\n  def k(self): pass\n",
-            "tilelang": "import tilelang.language as T\ndef f():\n  @T.prim_func\n  def k(): pass\n",
+            "tilelang": "import tilelang.language as T\n"
+            "def f():\n  @T.prim_func\n  def k(): pass\n",
             "flydsl": "import flydsl.compiler as flyc\n@flyc.kernel\ndef k(): pass\n",
         }.items():
             found = check(lane, text + run)
@@ -52,7 +53,8 @@ class Static(unittest.TestCase):
     def test_counts_kernels_made_by_a_call_and_kernels_of_other_files(self):
         made = check("gluon", GLUON + "k = gluon.jit(print)\ndef run(x, out): pass\n")
         self.assertEqual(made["kernels"], ["(by call)"])
-        other = check("gluon", "from k import gate\ndef run(x, out): pass\n", more=[("k.py", KERNEL)])
+        text = "from k import gate\ndef run(x, out): pass\n"
+        other = check("gluon", text, more=[("k.py", KERNEL)])
         self.assertEqual(other["kernels"], ["gate"])
 
     def test_refuses_text_that_is_no_python(self):
@@ -72,7 +74,8 @@ class Static(unittest.TestCase):
         self.refused("bad_interface", "flashinfer", "gluon", text)
 
     def test_leaves_alone_what_text_does_not_tell(self):
-        self.assertIn("Model is there", check("gluon", KERNEL + "class Model(B):\n  pass\n")["text"])
+        found = check("gluon", KERNEL + "class Model(B):\n  pass\n")
+        self.assertIn("Model is there", found["text"])
         self.assertIn("not be told", check("gluon", KERNEL + "run = make()\n")["text"])
         self.assertIn("not be told", check("gluon", KERNEL + "from k import *\n")["text"])
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subnormal inputs: every operator that is judged on them has finite references, and honest programs
+"""Subnormal inputs: every operator that is judged on them has finite references, and honest
+programs
 stay within the tolerance, also on a processor that takes every subnormal for zero, as fast-math
 kernels do.
 

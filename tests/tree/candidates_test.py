@@ -29,9 +29,10 @@ FAMILIES = {
 }
 HEADER = """# Candidates
 
-Honest examples to learn from, by operator family and lane, and baselines (torch). A folder is an operator, a
-file or folder in it a candidate: `roofmark judge candidates/rms_norm/triton.py --device cuda`. An empty cell
-has no example yet. `tests/tree/candidates_test.py` checks this table against the files (`--write` rewrites it).
+Honest examples to learn from, by operator family and lane, and baselines (torch). A folder is
+an operator, a file or folder in it a candidate:
+`roofmark judge candidates/rms_norm/triton.py --device cuda`. An empty cell has no example yet.
+`tests/tree/candidates_test.py` checks this table against the files (`--write` rewrites it).
 
 """
 

@@ -276,7 +276,8 @@ def _store(result, outputs, updated=frozenset(), inputs=None):
 
 def _is_computed(value):
     """Whether a returned tensor holds its values in their order. An expanded or transposed
-    tensor, or one with a pending negation, is not finished: copying it to its place is a part of the work."""
+    tensor, or one with a pending negation, is not finished: copying it to its place is a part
+    of the work."""
     if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout != torch.strided:
         return True  # refused when it is stored
     return value.is_contiguous() and not value.is_neg() and not value.is_conj()

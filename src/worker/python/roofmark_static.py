@@ -31,7 +31,9 @@ class Lane:
 # Marks as in Triton 3.6 (triton, triton.experimental.gluon), nvidia-cutlass-dsl 4.8 (cutlass.cute),
 # TileLang 0.1.15 (tilelang, tilelang.language) and FlyDSL 0.5 (flydsl.compiler).
 LANES = {
-    "triton": Lane("Triton", "triton", "triton", ("triton.jit", "triton.runtime.jit.jit"), "triton"),
+    "triton": Lane(
+        "Triton", "triton", "triton", ("triton.jit", "triton.runtime.jit.jit"), "triton"
+    ),
     "gluon": Lane(
         "Gluon",
         "triton.experimental.gluon",

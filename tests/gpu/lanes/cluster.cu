@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// silu_and_mul by clusters of two blocks: one brings the gates of a tile into its shared memory, the
+// silu_and_mul by clusters of two blocks: one brings the gates of a tile into its shared
+// memory, the
 // other the values, and each makes half of the outputs from both, reading the other's memory.
 
 #include <cooperative_groups.h>

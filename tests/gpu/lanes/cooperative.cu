@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// silu_and_mul in one cooperative launch: silu(gate) goes to the workspace, the whole grid waits for
+// silu_and_mul in one cooperative launch: silu(gate) goes to the workspace, the whole grid
+// waits for
 // itself, and the product is made by other threads than those that wrote it.
 
 #include <cooperative_groups.h>

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A kernel against itself, forty times: none may be called faster or slower, and its attainment
 # repeats (1 % over 10 us, 5 % from 2 to 10 us). Then the readiness of a kernel, and its replays as
-# a CUDA graph. Leaves aa.jsonl, aa.txt, ready.txt, graph.jsonl and unfit.txt. Under 8 minutes on an H200.
+# a CUDA graph. Leaves aa.jsonl, aa.txt, ready.txt, graph.jsonl and unfit.txt. Under 8 minutes
+# on an H200.
 set -eu
 candidates=$ROOFMARK_DATA/candidates
 rms=$candidates/rms_norm/cuda.cu
@@ -21,7 +22,8 @@ silu=$candidates/silu_and_mul
 "$ROOFMARK" judge "$silu/cuda.cu" --against "$silu/torch_eager.py" --operator silu_and_mul --quick \
   --device cuda --tier published --store "$RESULTS/against.db" --require ready \
   | tee "$RESULTS/ready.txt" || true
-grep -q '^cuda on .*: ready' "$RESULTS/ready.txt" || echo "silu_and_mul/cuda.cu is not ready: see ready.txt"
+grep -q '^cuda on .*: ready' "$RESULTS/ready.txt" ||
+  echo "silu_and_mul/cuda.cu is not ready: see ready.txt"
 # Every lane that runs on a GPU, eager and as a graph.
 for file in cuda.cu triton.py torch_eager.py; do
   "$ROOFMARK" judge "$silu/$file" --operator silu_and_mul --quick --mode graph --device cuda \

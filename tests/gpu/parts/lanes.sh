@@ -19,7 +19,8 @@ name, path, wanted = os.path.basename(sys.argv[1]), sys.argv[2], sys.argv[3:]
 verdicts = [json.loads(line) for line in open(path)]
 bad = [v for v in verdicts if v["outcome"] not in wanted]
 for v in verdicts:
-    print("%-20s %-22s %-12s %s" % (name, v["shape"], v["outcome"], v["reason"].split("\n")[0][:120]))
+    reason = v["reason"].split("\n")[0][:120]
+    print("%-20s %-22s %-12s %s" % (name, v["shape"], v["outcome"], reason))
 sys.exit(1 if bad or not verdicts else 0)
 PY
 }
