@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/against.h"
+#include "cli/against_report.h"
 #include "cli/args.h"
 #include "model/verdict.h"
 

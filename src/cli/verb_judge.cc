@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "candidate/build.h"
-#include "cli/against.h"
+#include "cli/against_report.h"
 #include "cli/args.h"
 #include "cli/progress.h"
 #include "cli/readiness.h"

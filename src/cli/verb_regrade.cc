@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // roofmark judge --regrade: verdicts reproduced from the archive alone.
-#include "pipeline/regrade.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -9,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/args.h"
+#include "pipeline/regrade.h"
 
 namespace roofmark::cli {
 namespace {

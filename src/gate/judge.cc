@@ -6,8 +6,8 @@
 #include "base/check.h"
 #include "gate/comparison.h"
 #include "gate/correctness.h"
-#include "gate/fitness.h"
 #include "gate/evidence.h"
+#include "gate/fitness.h"
 #include "gate/performance.h"
 #include "gate/session.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // silu_and_mul with CUB's cooperative loads and stores: a block makes a tile of one row.
-#include "gate.h"
+#include <cuda_bf16.h>
 
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_store.cuh>
-#include <cuda_bf16.h>
 
+#include "gate.h"
 #include "silu.h"
 
 namespace {

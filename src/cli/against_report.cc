@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/against.h"
+#include "cli/against_report.h"
 
 #include <fmt/format.h>
 
