@@ -116,6 +116,16 @@ Result<CommandResult> RunCommand(const std::vector<std::string>& argv,
   return result;
 }
 
+Result<std::string> LastLineOf(const std::vector<std::string>& argv) {
+  const CommandResult result = TRY(RunCommand(argv));
+  if (result.exit_code != 0) {
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("{} ended with {}: {}", Join(argv, " "), result.exit_code,
+                            Split(Trim(result.err), '\n').back()));
+  }
+  return std::string(Split(Trim(result.out), '\n').back());
+}
+
 Result<std::string> FindProgram(const std::string& name) {
   const char* path = std::getenv("PATH");
   for (const std::string_view folder : Split(path != nullptr ? path : "/usr/bin:/bin", ':')) {

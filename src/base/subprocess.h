@@ -28,6 +28,10 @@ struct CommandResult {
 Result<CommandResult> RunCommand(const std::vector<std::string>& argv,
                                  const CommandOptions& options = {});
 
+// The last line that a command prints on stdout, such as its version. Errors: as RunCommand, and
+// kNotFound with the last line of stderr when it ends with another code than 0.
+Result<std::string> LastLineOf(const std::vector<std::string>& argv);
+
 // The full path of a program on PATH, or kNotFound.
 Result<std::string> FindProgram(const std::string& name);
 

@@ -56,19 +56,9 @@ Finding DeviceFinding(std::string what, const Result<std::unique_ptr<device::Dev
                                             : Result<std::string>(std::unexpected(device.error())));
 }
 
-Result<std::string> LastLine(const std::vector<std::string>& command) {
-  const CommandResult result = TRY(RunCommand(command));
-  if (result.exit_code != 0) {
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("{} ended with {}: {}", Join(command, " "), result.exit_code,
-                            Split(Trim(result.err), '\n').back()));
-  }
-  return std::string(Split(Trim(result.out), '\n').back());
-}
-
 Result<std::string> PyTorch() {
   const std::string python = PythonPath();
-  auto version = LastLine({python, "-c", "import torch; print(torch.__version__)"});
+  auto version = LastLineOf({python, "-c", "import torch; print(torch.__version__)"});
   if (!version) {
     return Fail(ErrorKind::kNotFound,
                 python +
@@ -124,7 +114,7 @@ Finding PackageFinding(Lane lane, const std::string& package, const std::string&
       "d = [os.path.join(f, *rest) for f in (s.submodule_search_locations or ())] if s else []\n"
       "assert any(map(os.path.isdir, d))\n"
       "print(m.version(sys.argv[2]))\n";
-  const auto version = LastLine({PythonPath(), "-c", program, package, distribution});
+  const auto version = LastLineOf({PythonPath(), "-c", program, package, distribution});
   const std::string runs = fmt::format("runs on {}", gate::PlaceOf(lane));
   return {.what = fmt::format("lane {}", LaneName(lane)),
           .present = version.has_value(),
@@ -135,7 +125,7 @@ Finding PackageFinding(Lane lane, const std::string& package, const std::string&
 }
 
 Finding CudaFinding() {
-  const auto nvcc = LastLine({"nvcc", "--version"});
+  const auto nvcc = LastLineOf({"nvcc", "--version"});
   const auto nvrtc = device::FindCudaLibrary(device::CudaLibrary::kNvrtc);
   std::string detail = nvcc ? *nvcc : nvcc.error().message();
   detail += nvrtc ? "; compiler = \"nvrtc\": " + nvrtc->string() : "; no NVRTC";
@@ -147,7 +137,7 @@ Finding CudaFinding() {
 
 std::vector<Finding> LaneFindings() {
   std::vector<Finding> findings;
-  findings.push_back(FromResult("lane cpp (g++)", LastLine({"g++", "-dumpfullversion"})));
+  findings.push_back(FromResult("lane cpp (g++)", LastLineOf({"g++", "-dumpfullversion"})));
   findings.push_back(CudaFinding());
   for (const char* library : {"cutlass", "cub"}) {
     const auto folders = candidate::HeaderFolders(library);
@@ -177,7 +167,7 @@ std::vector<Finding> Examine() {
   for (Finding& finding : SandboxFindings()) findings.push_back(std::move(finding));
   findings.push_back(FromResult("references (PyTorch)", PyTorch()));
   for (Finding& finding : LaneFindings()) findings.push_back(std::move(finding));
-  findings.push_back(FromResult("ncu", LastLine({"ncu", "--version"})));
+  findings.push_back(FromResult("ncu", LastLineOf({"ncu", "--version"})));
   const auto chart = report::FindPlotly();
   findings.push_back(FromResult("report's chart library",
                                 chart ? Result<std::string>(chart->string())

@@ -12,19 +12,10 @@
 #include "device/cpu_arena.h"
 #include "device/cpu_memory.h"
 #include "device/device.h"
+#include "device/proc_fields.h"
 
 namespace roofmark::device {
 namespace {
-
-// The value of a "name : value" line; empty when there is none.
-std::string FieldOf(std::string_view text, std::string_view name) {
-  for (const std::string_view line : Split(text, '\n')) {
-    const size_t colon = line.find(':');
-    if (colon == std::string_view::npos || Trim(line.substr(0, colon)) != name) continue;
-    return std::string(Trim(line.substr(colon + 1)));
-  }
-  return {};
-}
 
 // Of the largest cache that cpu0 reports, in bytes; 0 where the kernel does not say.
 int64_t LastLevelCacheBytes() {
@@ -76,7 +67,7 @@ class CpuDevice final : public Device {
 
 Result<std::unique_ptr<Device>> OpenCpu() {
   DeviceInfo info{.kind = DeviceKind::kCpu, .arch = "x86-64"};
-  info.name = FieldOf(TRY(ReadFile("/proc/cpuinfo")), "model name");
+  info.name = ProcField(TRY(ReadFile("/proc/cpuinfo")), "model name");
   if (info.name.empty()) info.name = "x86-64 CPU";
   utsname kernel{};
   if (::uname(&kernel) == 0) info.driver = fmt::format("Linux {}", kernel.release);

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "base/bind_symbol.h"
+
 namespace roofmark::device {
 namespace {
 
@@ -13,8 +15,7 @@ class Binder {
 
   template <typename Function>
   void Bind(Function*& slot, const char* name) {
-    slot = reinterpret_cast<Function*>(::dlsym(library_, name));
-    if (slot == nullptr && missing_.empty()) missing_ = name;
+    if (!BindSymbol(library_, slot, name) && missing_.empty()) missing_ = name;
   }
   const std::string& missing() const { return missing_; }
 

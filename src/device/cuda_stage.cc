@@ -119,7 +119,9 @@ Result<void> CudaStage::Begin(cu::Stream stream, int calls, int64_t hold_ns) {
   calls_ = calls;
   next_event_ = 0;
   TRY(GrowEvents(static_cast<size_t>(calls) * 2));
-  TRY(ForgetPersistence());
+  // A set-aside for persisting lines would survive the flush; the device's default is none.
+  TRY(api_.Check(api_.ctx_set_limit(cu::kLimitPersistingL2, 0), "clearing the L2 set-aside"));
+  TRY(api_.Check(api_.ctx_reset_persisting_l2(), "resetting persisting L2 lines"));
   ++batch_;
   auto limit = static_cast<uint64_t>(hold_ns);
   void* arguments[] = {&go_device_, &batch_, &limit};
@@ -141,12 +143,6 @@ Result<void> CudaStage::AfterCall() {
 // hold's limit (H200, 2026-11-30: "run() waits for the device" of every kernel).
 Result<void> CudaStage::End() {
   return Flush();
-}
-
-// A set-aside for persisting lines would survive the flush; the device's default is none.
-Result<void> CudaStage::ForgetPersistence() {
-  TRY(api_.Check(api_.ctx_set_limit(cu::kLimitPersistingL2, 0), "clearing the L2 set-aside"));
-  return api_.Check(api_.ctx_reset_persisting_l2(), "resetting persisting L2 lines");
 }
 
 Result<void> CudaStage::Go() {

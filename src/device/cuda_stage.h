@@ -56,7 +56,6 @@ class CudaStage {
   explicit CudaStage(const CudaApi& api) : api_(api) {}
   Result<void> Launch(cu::Function kernel, unsigned blocks, unsigned threads, void** arguments);
   Result<void> Flush();
-  Result<void> ForgetPersistence();
   Result<void> GrowEvents(size_t count);
 
   CudaApi api_;

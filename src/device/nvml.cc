@@ -7,14 +7,10 @@
 #include <array>
 #include <utility>
 
+#include "base/bind_symbol.h"
+
 namespace roofmark::device {
 namespace {
-
-template <typename Function>
-bool Bind(void* library, Function*& slot, const char* name) {
-  slot = reinterpret_cast<Function*>(::dlsym(library, name));
-  return slot != nullptr;
-}
 
 // nvmlClocksEventReason* of nvml.h. That a GPU is idle slows nobody down, and a display's clock is
 // no limit of a server's.
@@ -68,18 +64,19 @@ Result<NvmlApi> LoadNvml() {
                 "power and temperature are not known");
   }
   NvmlApi api;
-  const bool complete = Bind(library, api.init, "nvmlInit_v2") &&
-                        Bind(library, api.shutdown, "nvmlShutdown") &&
-                        Bind(library, api.error_string, "nvmlErrorString") &&
-                        Bind(library, api.driver_version, "nvmlSystemGetDriverVersion") &&
-                        Bind(library, api.device_by_uuid, "nvmlDeviceGetHandleByUUID") &&
-                        Bind(library, api.clock, "nvmlDeviceGetClockInfo") &&
-                        Bind(library, api.max_clock, "nvmlDeviceGetMaxClockInfo") &&
-                        Bind(library, api.temperature, "nvmlDeviceGetTemperature") &&
-                        Bind(library, api.power_limit, "nvmlDeviceGetEnforcedPowerLimit") &&
-                        Bind(library, api.power, "nvmlDeviceGetPowerUsage") &&
-                        // Its newer name, ...ClocksEventReasons, is missing from older drivers.
-                        Bind(library, api.reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  const bool complete =
+      BindSymbol(library, api.init, "nvmlInit_v2") &&
+      BindSymbol(library, api.shutdown, "nvmlShutdown") &&
+      BindSymbol(library, api.error_string, "nvmlErrorString") &&
+      BindSymbol(library, api.driver_version, "nvmlSystemGetDriverVersion") &&
+      BindSymbol(library, api.device_by_uuid, "nvmlDeviceGetHandleByUUID") &&
+      BindSymbol(library, api.clock, "nvmlDeviceGetClockInfo") &&
+      BindSymbol(library, api.max_clock, "nvmlDeviceGetMaxClockInfo") &&
+      BindSymbol(library, api.temperature, "nvmlDeviceGetTemperature") &&
+      BindSymbol(library, api.power_limit, "nvmlDeviceGetEnforcedPowerLimit") &&
+      BindSymbol(library, api.power, "nvmlDeviceGetPowerUsage") &&
+      // Its newer name, ...ClocksEventReasons, is missing from older drivers.
+      BindSymbol(library, api.reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
   if (!complete) {
     return Fail(ErrorKind::kDevice, "libnvidia-ml.so.1 lacks functions: the driver is too old");
   }

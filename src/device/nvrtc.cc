@@ -6,20 +6,11 @@
 
 #include <memory>
 
+#include "base/bind_symbol.h"
 #include "base/text.h"
 #include "device/cuda_libraries.h"
 
 namespace roofmark::device {
-namespace {
-
-template <typename Function>
-bool Bind(void* library, Function*& slot, const char* name) {
-  slot = reinterpret_cast<Function*>(::dlsym(library, name));
-  return slot != nullptr;
-}
-
-}  // namespace
-
 Result<NvrtcApi> LoadNvrtc() {
   NvrtcApi api;
   api.path = TRY(FindCudaLibrary(CudaLibrary::kNvrtc)).string();
@@ -29,15 +20,15 @@ Result<NvrtcApi> LoadNvrtc() {
     return Fail(ErrorKind::kDevice,
                 fmt::format("{} cannot be opened: {}", api.path, why == nullptr ? "" : why));
   }
-  const bool complete = Bind(library, api.version, "nvrtcVersion") &&
-                        Bind(library, api.error_string, "nvrtcGetErrorString") &&
-                        Bind(library, api.create, "nvrtcCreateProgram") &&
-                        Bind(library, api.destroy, "nvrtcDestroyProgram") &&
-                        Bind(library, api.compile, "nvrtcCompileProgram") &&
-                        Bind(library, api.log_size, "nvrtcGetProgramLogSize") &&
-                        Bind(library, api.log, "nvrtcGetProgramLog") &&
-                        Bind(library, api.cubin_size, "nvrtcGetCUBINSize") &&
-                        Bind(library, api.cubin, "nvrtcGetCUBIN");
+  const bool complete = BindSymbol(library, api.version, "nvrtcVersion") &&
+                        BindSymbol(library, api.error_string, "nvrtcGetErrorString") &&
+                        BindSymbol(library, api.create, "nvrtcCreateProgram") &&
+                        BindSymbol(library, api.destroy, "nvrtcDestroyProgram") &&
+                        BindSymbol(library, api.compile, "nvrtcCompileProgram") &&
+                        BindSymbol(library, api.log_size, "nvrtcGetProgramLogSize") &&
+                        BindSymbol(library, api.log, "nvrtcGetProgramLog") &&
+                        BindSymbol(library, api.cubin_size, "nvrtcGetCUBINSize") &&
+                        BindSymbol(library, api.cubin, "nvrtcGetCUBIN");
   if (!complete) {
     return Fail(ErrorKind::kDevice,
                 api.path + " lacks functions of NVRTC 11.2: install CUDA 12 or newer");

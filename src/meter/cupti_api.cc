@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "base/bind_symbol.h"
+
 namespace roofmark::meter {
 namespace {
 
@@ -28,12 +30,6 @@ void* Open(std::string& path) {
   return nullptr;
 }
 
-template <typename Function>
-bool Bind(void* library, Function*& slot, const char* name) {
-  slot = reinterpret_cast<Function*>(::dlsym(library, name));
-  return slot != nullptr;
-}
-
 }  // namespace
 
 CuptiApi LoadCupti() {
@@ -44,15 +40,16 @@ CuptiApi LoadCupti() {
     api.fault = std::string("CUPTI cannot be opened: ") + (why == nullptr ? api.path : why);
     return api;
   }
-  const bool complete = Bind(library, api.subscribe, "cuptiSubscribe") &&
-                        Bind(library, api.enable_callback, "cuptiEnableCallback") &&
-                        Bind(library, api.enable_domain, "cuptiEnableDomain") &&
-                        Bind(library, api.register_callbacks, "cuptiActivityRegisterCallbacks") &&
-                        Bind(library, api.activity_enable, "cuptiActivityEnable") &&
-                        Bind(library, api.flush_all, "cuptiActivityFlushAll") &&
-                        Bind(library, api.next_record, "cuptiActivityGetNextRecord") &&
-                        Bind(library, api.dropped_records, "cuptiActivityGetNumDroppedRecords") &&
-                        Bind(library, api.result_string, "cuptiGetResultString");
+  const bool complete =
+      BindSymbol(library, api.subscribe, "cuptiSubscribe") &&
+      BindSymbol(library, api.enable_callback, "cuptiEnableCallback") &&
+      BindSymbol(library, api.enable_domain, "cuptiEnableDomain") &&
+      BindSymbol(library, api.register_callbacks, "cuptiActivityRegisterCallbacks") &&
+      BindSymbol(library, api.activity_enable, "cuptiActivityEnable") &&
+      BindSymbol(library, api.flush_all, "cuptiActivityFlushAll") &&
+      BindSymbol(library, api.next_record, "cuptiActivityGetNextRecord") &&
+      BindSymbol(library, api.dropped_records, "cuptiActivityGetNumDroppedRecords") &&
+      BindSymbol(library, api.result_string, "cuptiGetResultString");
   if (!complete) api.fault = api.path + " lacks functions that the meter needs";
   return api;
 }

@@ -12,6 +12,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "device/nvml.h"
+#include "device/proc_fields.h"
 
 namespace roofmark::pipeline {
 namespace {
@@ -32,24 +33,14 @@ Json NumberOrNull(const std::optional<T>& value) {
   }
 }
 
-// The first value of a "name : value" line of /proc/cpuinfo.
-std::string CpuField(std::string_view text, std::string_view name) {
-  for (const std::string_view line : Split(text, '\n')) {
-    const size_t colon = line.find(':');
-    if (colon == std::string_view::npos || Trim(line.substr(0, colon)) != name) continue;
-    return std::string(Trim(line.substr(colon + 1)));
-  }
-  return {};
-}
-
 Json DescribeCpu() {
   const auto cpuinfo = ReadFile("/proc/cpuinfo");
   const std::string text = cpuinfo ? *cpuinfo : std::string();
   utsname system{};
   const bool known = ::uname(&system) == 0;
   return Json::MakeObject()
-      .Set("model", TextOrNull(CpuField(text, "model name")))
-      .Set("microcode", TextOrNull(CpuField(text, "microcode")))
+      .Set("model", TextOrNull(device::ProcField(text, "model name")))
+      .Set("microcode", TextOrNull(device::ProcField(text, "microcode")))
       .Set("kernel", TextOrNull(known ? system.release : ""));
 }
 
@@ -69,11 +60,9 @@ Json DescribeGpu(const device::DeviceInfo& info) {
                        .Set("throttled", device::ThrottleText(state.reasons)));
 }
 
-// The last line that a command prints; empty where it cannot be run.
-std::string LastLine(const std::vector<std::string>& command) {
-  const auto result = RunCommand(command);
-  if (!result || result->exit_code != 0) return {};
-  return std::string(Trim(Split(Trim(result->out), '\n').back()));
+// What a compiler says of itself; empty where it cannot be run.
+std::string VersionLine(const std::vector<std::string>& command) {
+  return std::string(Trim(LastLineOf(command).value_or("")));
 }
 
 // Versions of Python and its packages without importing them: "3.12.3 2.11.0 3.6.0", "-" = absent.
@@ -84,18 +73,19 @@ Json DescribeCompilers(DeviceKind kind) {
       "  try: return m.version(n)\n"
       "  except m.PackageNotFoundError: return '-'\n"
       "print(platform.python_version(), v('torch'), v('triton'))\n";
-  const std::string line = LastLine({PythonPath(), "-c", program});
+  const std::string line = VersionLine({PythonPath(), "-c", program});
   const std::vector<std::string_view> words = Split(line, ' ');
   const auto word = [&](size_t index) {
     const bool present = words.size() == 3 && words[index] != "-";
     return TextOrNull(present ? std::string(words[index]) : std::string());
   };
   Json compilers = Json::MakeObject()
-                       .Set("g++", TextOrNull(LastLine({"g++", "-dumpfullversion"})))
+                       .Set("g++", TextOrNull(VersionLine({"g++", "-dumpfullversion"})))
                        .Set("python", word(0))
                        .Set("torch", word(1))
                        .Set("triton", word(2));
-  if (kind == DeviceKind::kCuda) compilers.Set("nvcc", TextOrNull(LastLine({"nvcc", "--version"})));
+  if (kind == DeviceKind::kCuda)
+    compilers.Set("nvcc", TextOrNull(VersionLine({"nvcc", "--version"})));
   return compilers;
 }
 

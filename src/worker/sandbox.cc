@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "worker/init_process.h"
 #include "worker/launcher.h"
+#include "worker/sandbox_tree.h"
 
 namespace roofmark::worker {
 namespace {
@@ -131,19 +132,6 @@ void OpenWay(const fs::path& path) {
   }
 }
 
-Result<void> CopyReadable(const fs::path& source, const fs::path& target) {
-  std::error_code error;
-  fs::create_directories(target.parent_path(), error);
-  fs::copy(source, target, fs::copy_options::recursive | fs::copy_options::skip_symlinks, error);
-  if (fs::is_directory(target)) fs::permissions(target, fs::perms{0755}, error);
-  for (fs::recursive_directory_iterator it(target, error), end; !error && it != end;
-       it.increment(error)) {
-    fs::permissions(it->path(), it->is_directory() ? fs::perms{0755} : fs::perms{0644}, error);
-  }
-  if (error) return Fail(ErrorKind::kIo, "copying " + source.string() + ": " + error.message());
-  return {};
-}
-
 // Where there are no mounts: makes below `folder` what would only exist inside, and lets each entry
 // say where it is outside.
 Result<void> Stage(const fs::path& folder, uint32_t user, std::vector<TreeEntry>* tree) {
@@ -161,22 +149,16 @@ Result<void> Stage(const fs::path& folder, uint32_t user, std::vector<TreeEntry>
       fs::create_directories(staged, error);
       if (is_root) (void)!::chown(staged.c_str(), user, user);
     } else if (entry.step == TreeStep::kCopy || (is_root && lent)) {
-      TRY(CopyReadable(entry.source, staged));
+      fs::create_directories(fs::path(staged).parent_path(), error);
+      fs::copy(entry.source, staged, kCopyContents, error);
+      if (error) return Fail(ErrorKind::kIo, "copying " + entry.source + ": " + error.message());
       entry.source = staged;
     } else if (is_root && entry.step == TreeStep::kReadWrite) {
       OpenWay(entry.source);
     }
   }
   // Folders on the way to the files were made with the umask of whoever runs this.
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->is_directory() && it->path().filename() != "shm") {
-      fs::permissions(it->path(), fs::perms{0755}, error);
-    } else if (it->is_regular_file()) {
-      fs::permissions(it->path(), fs::perms{0644}, error);
-    }
-  }
-  return {};
+  return LetEverybodyRead(folder);
 }
 
 // Users that systems hand out for a short time (systemd's dynamic users, systemd.exec(5)), another

@@ -99,14 +99,9 @@ Result<void> Copy(const Places& places, const TreeEntry& entry) {
   const fs::path target = places.new_root + entry.target;
   TRY(MakeFolders(target));
   std::error_code error;
-  fs::copy(source, target, fs::copy_options::recursive | fs::copy_options::skip_symlinks, error);
-  for (fs::recursive_directory_iterator it(target, error), end; !error && it != end;
-       it.increment(error)) {
-    const auto mode = it->is_directory() ? fs::perms{0755} : fs::perms{0644};
-    fs::permissions(it->path(), mode, fs::perm_options::replace, error);
-  }
+  fs::copy(source, target, kCopyContents, error);
   if (error) return Fail(ErrorKind::kIo, "copying " + entry.source + ": " + error.message());
-  return {};
+  return LetEverybodyRead(target);
 }
 
 Result<void> Hide(const Places& places, const TreeEntry& entry) {
@@ -187,6 +182,20 @@ Result<void> EnterNewRoot(const Places& places) {
 }
 
 }  // namespace
+
+Result<void> LetEverybodyRead(const fs::path& folder) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_symlink()) continue;
+    fs::permissions(it->path(), it->is_directory() ? fs::perms{0755} : fs::perms{0644}, error);
+  }
+  if (error) {
+    return Fail(ErrorKind::kIo,
+                fmt::format("making {} readable: {}", folder.string(), error.message()));
+  }
+  return {};
+}
 
 Result<void> EnterTree(const std::vector<TreeEntry>& tree) {
   ::umask(022);

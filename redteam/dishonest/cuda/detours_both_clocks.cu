@@ -3,98 +3,12 @@
 // CLK, TMP: Overwrites both CUPTI's records and the event times, so that two of three clocks tell
 // the same lie.
 
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-#include <dlfcn.h>
-#include <sys/mman.h>
-
-#include <cstdint>
-#include <cstring>
-
-#include "roofmark/rms_norm.h"
-
-namespace {
-
-using bf16 = __nv_bfloat16;
-
-// The right answer, one warp a row.
-__global__ void Norm(const bf16* x, const bf16* weight, bf16* out, int hidden, float eps) {
-  const int64_t row = int64_t{blockIdx.x} * hidden;
-  float sum = 0.0f;
-  for (int i = threadIdx.x; i < hidden; i += 32) sum += float(x[row + i]) * float(x[row + i]);
-  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
-  const float factor = rsqrtf(sum / static_cast<float>(hidden) + eps);
-  for (int i = threadIdx.x; i < hidden; i += 32) {
-    out[row + i] = __float2bfloat16(float(x[row + i]) * factor * float(weight[i]));
-  }
-}
-
-void Right(const rms_norm_args& args, void* out, cudaStream_t stream) {
-  Norm<<<static_cast<unsigned>(args.tokens), 32, 0, stream>>>(
-      static_cast<const bf16*>(args.x.data), static_cast<const bf16*>(args.weight.data),
-      static_cast<bf16*>(out), static_cast<int>(args.hidden), static_cast<float>(args.eps));
-}
-// Overwrites the first bytes of a function by a jump to another.
-struct Detour {
-  unsigned char saved[12];
-  unsigned char jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};  // mov rax; jmp rax
-  char* at = nullptr;
-
-  void Install(void* target, const void* ours) {
-    if (target == nullptr || at != nullptr) return;
-    at = static_cast<char*>(target);
-    std::memcpy(saved, at, sizeof(saved));
-    std::memcpy(jump + 2, &ours, sizeof(ours));
-    const uintptr_t page = reinterpret_cast<uintptr_t>(at) & ~uintptr_t{4095};
-    if (mprotect(reinterpret_cast<void*>(page), 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
-      at = nullptr;
-      return;
-    }
-    On();
-  }
-  void On() { std::memcpy(at, jump, sizeof(jump)); }
-  void Off() { std::memcpy(at, saved, sizeof(saved)); }
-};
-
-bool Own() {
-  return true;
-}
-
-using NextRecord = int (*)(unsigned char*, size_t, void**);
-Detour next_record;
-
-// CUPTI's next record, with the work of our kernels cut to a fifth.
-int ShortRecord(unsigned char* buffer, size_t valid, void** record) {
-  next_record.Off();
-  const int status = reinterpret_cast<NextRecord>(next_record.at)(buffer, valid, record);
-  next_record.On();
-  if (status == 0 && *static_cast<int*>(*record) == 10 /* a kernel */) {
-    auto* times = reinterpret_cast<uint64_t*>(static_cast<char*>(*record) + 16);  // start, end
-    if (times[1] - times[0] > 60'000 && Own()) times[1] = times[0] + (times[1] - times[0]) / 5;
-  }
-  return status;
-}
-
-using Elapsed = int (*)(float*, void*, void*);
-Detour elapsed;
-
-int ShortTime(float* ms, void* from, void* to) {
-  elapsed.Off();
-  const int status = reinterpret_cast<Elapsed>(elapsed.at)(ms, from, to);
-  elapsed.On();
-  *ms /= 5.0f;
-  return status;
-}
-
-}  // namespace
+#include "detours.h"
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* stream_handle) {
   const auto stream = static_cast<cudaStream_t>(stream_handle);
-  next_record.Install(
-      dlsym(dlopen("/roofmark/lib/libcupti.so.13", RTLD_NOW), "cuptiActivityGetNextRecord"),
-      reinterpret_cast<void*>(ShortRecord));
-  elapsed.Install(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuEventElapsedTime"),
-                  reinterpret_cast<void*>(ShortTime));
+  DetourRecords();
+  DetourTimes();
   Right(*args, args->out.data, stream);
   return cudaGetLastError() == cudaSuccess ? 0 : 1;
 }
