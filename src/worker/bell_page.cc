@@ -60,6 +60,7 @@ Result<Answer<RingTime>> Ring(Worker& worker, Bell& bell, uint64_t number, doubl
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(timeout_s));
+  for (std::atomic<uint64_t>& address : bell.returned) address.store(0, std::memory_order_relaxed);
   const Clock::time_point start = Clock::now();
   bell.ring.store(number, std::memory_order_release);
   for (int looks = 1; bell.done.load(std::memory_order_acquire) != number; ++looks) {
