@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,7 +22,14 @@ struct MineOptions {
   // Profiles of the capture of this profile's graphs; those that lie beside it are found anyway.
   std::vector<std::filesystem::path> captures;
   std::string application;         // empty: the profile stands for itself
-  std::optional<int64_t> card_ms;  // card time that the profile stands for, in milliseconds
+  std::string group;               // the profiles that share card_ms; empty: this one alone
+  std::optional<int64_t> card_ms;  // card time that the group stands for, in milliseconds
+  std::string model;
+  std::string framework;
+  std::string device;  // where the profile does not say
+  int64_t ranks = 0;   // cards of a run; 0 where nobody said
+  // Sizes of the model, by name as in its config.json: for shapes that the profile lacks.
+  std::map<std::string, int64_t, std::less<>> facts;
 };
 
 // Time that nothing claims, by kernel, largest first.
@@ -62,9 +70,8 @@ struct ProfileInput {
   bool searched = false;
 };
 
-// Folders are searched for *.json and *.json.gz, at every depth; a manifest (.csv) has the columns
-// profile (relative to it) and optionally application, model, device and card_hours. Each path is
-// taken once; folders come in order of path.
+// Folders are searched for *.json and *.json.gz, at every depth; a manifest (.csv) is read as
+// manifest.h says. Each path is taken once; folders come in order of path.
 // Errors: kNotFound, kInput naming file and line.
 Result<std::vector<ProfileInput>> FindProfiles(const std::vector<std::filesystem::path>& paths);
 
