@@ -266,7 +266,8 @@ Result<Aggregate> Aggregate::FromJson(const Json& json) {
   Aggregate aggregate;
   size_t number = 0;
   for (const Json& profile : TRY(json.ArrayAt("profiles"))->array()) {
-    aggregate.Add(TRY_IN(ProfileFromJson(profile, format == kOldFormat), fmt::format("profile {}", ++number)));
+    aggregate.Add(TRY_IN(ProfileFromJson(profile, format == kOldFormat),
+                         fmt::format("profile {}", ++number)));
   }
   return aggregate;
 }

@@ -38,7 +38,8 @@ struct AggregateCell {
   std::map<std::string, KernelUse> kernels;
   Spread durations;  // of launches, ns
   // What calls were beyond their shape: "true.AXIS", the size before a graph padded it; "AXIS", the
-  // entries of a list (lengths of sequences); "A*B", for each call the sum of products of two lists.
+  // entries of a list (lengths of sequences); "A*B", for each call the sum of products of two
+  // lists.
   std::map<std::string, Spread> measures;
 
   // Mean time of one call as deployed. 0 where there is none.
@@ -62,8 +63,8 @@ struct ProfileAggregate {
   int64_t devices = 0;           // that ran kernels
   bool shapes_recorded = false;  // recording slows the CPU down: for whoever compares
   bool stacks_recorded = false;
-  int64_t window_ns = 0;           // from the first kernel's start to the last one's end
-  int64_t busy_ns = 0;             // time with at least one kernel, summed over devices
+  int64_t window_ns = 0;  // from the first kernel's start to the last one's end
+  int64_t busy_ns = 0;    // time with at least one kernel, summed over devices
   int64_t sum_ns = 0;
   int64_t launches = 0;
   int64_t events = 0;       // of the profile, of all kinds
@@ -97,8 +98,8 @@ class Aggregate {
 
   // A document with "format": "roofmark-aggregate/2"; the same aggregate has the same bytes.
   Json ToJson() const;
-  // Reads version 1 too, which knew less. Errors: kInput for another format, missing or wrong members, negative counts, and cells that do
-  // not add up to their profile's sums.
+  // Reads version 1 too, which knew less. Errors: kInput for another format, missing or wrong
+  // members, negative counts, and cells that do not add up to their profile's sums.
   static Result<Aggregate> FromJson(const Json& json);
 
   bool operator==(const Aggregate&) const = default;

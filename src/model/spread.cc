@@ -35,8 +35,8 @@ Result<Uint128> ParseDecimal(const std::string& text) {
   constexpr Uint128 kMax = ~Uint128{0};
   Uint128 value = 0;
   for (const char digit : text) {
-    const bool fits = digit >= '0' && digit <= '9' &&
-                      value <= (kMax - static_cast<Uint128>(digit - '0')) / 10;
+    const bool fits =
+        digit >= '0' && digit <= '9' && value <= (kMax - static_cast<Uint128>(digit - '0')) / 10;
     if (!fits) return Fail(ErrorKind::kInput, fmt::format("'{}' is no sum of squares", text));
     value = value * 10 + static_cast<Uint128>(digit - '0');
   }
@@ -44,7 +44,9 @@ Result<Uint128> ParseDecimal(const std::string& text) {
   return value;
 }
 
-bool IsCount(const Json& json) { return json.is_int() && json.as_int() >= 0; }
+bool IsCount(const Json& json) {
+  return json.is_int() && json.as_int() >= 0;
+}
 
 }  // namespace
 

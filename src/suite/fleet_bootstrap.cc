@@ -49,8 +49,8 @@ class Resampler {
     std::ranges::fill(sums_, 0.0);
     double busy = 0;
     const size_t all = group.profiles.size();
-    const auto ranks = static_cast<size_t>(
-        std::max<int64_t>(1, weights_.sampled[group.profiles.front()].ranks));
+    const auto ranks =
+        static_cast<size_t>(std::max<int64_t>(1, weights_.sampled[group.profiles.front()].ranks));
     for (size_t draw = 0; draw < (all + ranks - 1) / ranks; ++draw) {
       const uint32_t profile = group.profiles[random_.Below(all)];
       busy += static_cast<double>(weights_.sampled[profile].busy_ns);

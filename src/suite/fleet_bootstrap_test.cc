@@ -79,8 +79,7 @@ TEST(FleetBootstrap, KnowsTheApplicationsFromTheirProfiles) {
 
 TEST(FleetBootstrap, TakesRanksOfARunForCopies) {
   const auto width = [](int64_t ranks) {
-    const BootstrapRow row =
-        Rows(MakeFleet(3, 32, 0.1, 0, 3, ranks), {.applications = false})[0];
+    const BootstrapRow row = Rows(MakeFleet(3, 32, 0.1, 0, 3, ranks), {.applications = false})[0];
     return row.high - row.low;
   };
   EXPECT_NEAR(width(8) / width(1), std::sqrt(8.0), 0.6);

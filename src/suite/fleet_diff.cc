@@ -46,8 +46,7 @@ FleetWindow MakeWindow(const FleetWeights& weights, std::map<RowKey, size_t>& ro
     const SampledProfile& profile = weights.sampled[i];
     const double scale = weights.groups[profile.group].weight / busy[profile.group];
     window.profiles[i].busy = scale * static_cast<double>(profile.busy_ns);
-    Application& application =
-        window.applications[weights.applications[profile.application].name];
+    Application& application = window.applications[weights.applications[profile.application].name];
     application.weight = weights.applications[profile.application].weight;
     application.profiles.push_back(&window.profiles[i]);
   }
@@ -100,8 +99,7 @@ double WithinVariation(const std::vector<Common>& common, size_t rows) {
   return HalfOfSum(within);
 }
 
-void Permute(std::vector<Common> common, size_t rows, const DiffOptions& options,
-             FleetDiff& diff) {
+void Permute(std::vector<Common> common, size_t rows, const DiffOptions& options, FleetDiff& diff) {
   std::erase_if(common, [](const Common& one) { return one.profiles.size() < 3; });
   if (common.empty()) return;
   Random random(options.seed);
@@ -120,8 +118,7 @@ void Permute(std::vector<Common> common, size_t rows, const DiffOptions& options
   diff.permutations = permuted.size();
   if (permuted.empty()) return;
   diff.threshold = Quantile(permuted, 0.95);
-  diff.p_value =
-      static_cast<double>(as_large + 1) / static_cast<double>(options.permutations + 1);
+  diff.p_value = static_cast<double>(as_large + 1) / static_cast<double>(options.permutations + 1);
 }
 
 double JensenShannon(const std::vector<DiffRow>& rows) {
@@ -221,9 +218,8 @@ Result<FleetDiff> DiffFleets(const Aggregate& before, const Aggregate& after,
   diff.jensen_shannon = JensenShannon(diff.rows);
   diff.rank_overlap = RankOverlap(diff.rows);
   Permute(std::move(common), keys.size(), options, diff);
-  std::ranges::stable_sort(diff.rows, std::greater<>(), [](const DiffRow& row) {
-    return std::abs(row.after - row.before);
-  });
+  std::ranges::stable_sort(diff.rows, std::greater<>(),
+                           [](const DiffRow& row) { return std::abs(row.after - row.before); });
   return diff;
 }
 

@@ -24,15 +24,15 @@ struct DiffRow {
 };
 
 struct FleetDiff {
-  std::vector<DiffRow> rows;     // largest change first
-  double total_variation = 0;    // half of the sum of |after - before|
-  double mix_variation = 0;      // the same of `mix` alone, and of `within` alone
+  std::vector<DiffRow> rows;   // largest change first
+  double total_variation = 0;  // half of the sum of |after - before|
+  double mix_variation = 0;    // the same of `mix` alone, and of `within` alone
   double within_variation = 0;
-  double jensen_shannon = 0;     // divergence in bits, 0..1
-  double rank_overlap = 0;       // of the two rankings of operators, 0..1; 1: the same
-  double threshold = 0;          // within_variation that chance exceeds in 5 % of permutations
-  double p_value = 1;            // of within_variation
-  size_t permutations = 0;       // 0: no application has profiles in both windows
+  double jensen_shannon = 0;      // divergence in bits, 0..1
+  double rank_overlap = 0;        // of the two rankings of operators, 0..1; 1: the same
+  double threshold = 0;           // within_variation that chance exceeds in 5 % of permutations
+  double p_value = 1;             // of within_variation
+  size_t permutations = 0;        // 0: no application has profiles in both windows
   std::vector<std::string> gone;  // applications of one window only
   std::vector<std::string> fresh;
 };
@@ -48,8 +48,8 @@ struct DiffOptions {
 // sampled, so only `within` can be chance: profiles are permuted between the windows, application
 // by application, and the variation of `within` is computed again.
 // rank_overlap: rank-biased overlap with p = 0.9, extrapolated to the whole of both rankings.
-// Source: Webber, Moffat, Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28 (2010).
-// Errors: kInput where an aggregate holds no GPU time.
+// Source: Webber, Moffat, Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28
+// (2010). Errors: kInput where an aggregate holds no GPU time.
 Result<FleetDiff> DiffFleets(const Aggregate& before, const Aggregate& after,
                              const DiffOptions& options = {});
 

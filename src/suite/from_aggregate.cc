@@ -32,8 +32,7 @@ Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected
   json.Set("phase", PhaseName(shown.sums.phase));
   json.Set("axes", AxesToJson(CardAxes(shown.sums, *workload.op)));
   // What is drawn stands for others, so its interval is theirs in proportion.
-  const double scale =
-      workload.share.value > 0 ? selected.weight / workload.share.value : 0;
+  const double scale = workload.share.value > 0 ? selected.weight / workload.share.value : 0;
   json.Set("weight", ShareToJson({.value = std::min(1.0, selected.weight),
                                   .low = std::min(1.0, workload.share.low * scale),
                                   .high = std::min(1.0, workload.share.high * scale)}));
@@ -102,8 +101,8 @@ Json OperatorsToJson(const FleetWeights& weights, const Cards& cards, size_t dra
                            [](const auto& entry) { return entry.second->share.value; });
   const std::vector<BootstrapRow> fleets =
       BootstrapShares(weights, row_of_cell, rows.size(), {.draws = draws});
-  const std::vector<BootstrapRow> samples = BootstrapShares(
-      weights, row_of_cell, rows.size(), {.draws = draws, .applications = false});
+  const std::vector<BootstrapRow> samples =
+      BootstrapShares(weights, row_of_cell, rows.size(), {.draws = draws, .applications = false});
   Json json = Json::MakeArray();
   for (const auto& [name, row] : sorted) {
     const BootstrapRow& fleet = fleets[row->index];
@@ -190,8 +189,7 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
     if (cell.sums.op.empty()) unattributed += cell.share.value;
   }
   std::vector<size_t> row_of_cell;
-  const std::vector<MinedWorkload> merged =
-      MergeCells(weights, cards, options.cost, row_of_cell);
+  const std::vector<MinedWorkload> merged = MergeCells(weights, cards, options.cost, row_of_cell);
   const std::vector<SelectedShape> selected = SelectShapes(merged, options.select);
   double covered = 0;
   double certain = 0;

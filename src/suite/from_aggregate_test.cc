@@ -173,8 +173,8 @@ TEST(FromAggregate, PublishesHowEachShapeWasSelected) {
   for (int64_t i = 0; i < 40; ++i) cells.push_back(Norm(1 << (i % 14), 10 + i));
   for (int64_t i = 0; i < 60; ++i) cells.push_back(Norm(1000 + 64 * i, 200 - 3 * i));
   const auto operators = ReadOperators(fs::path(ROOFMARK_SOURCE_DIR) / "operators").value();
-  const Aggregate aggregate = Of({ProfileOf("a", cells, "chat", 1),
-                                  ProfileOf("b", {Norm(8, 50)}, "code", 1)});
+  const Aggregate aggregate =
+      Of({ProfileOf("a", cells, "chat", 1), ProfileOf("b", {Norm(8, 50)}, "code", 1)});
   BuildOptions options{.select = {.shapes = 20}, .draws = 50};
   const Json suite = BuildSuite(aggregate, operators, options).value();
   double weight = 0;
@@ -187,9 +187,9 @@ TEST(FromAggregate, PublishesHowEachShapeWasSelected) {
     if (value == 0) {
       EXPECT_EQ(how.Find("as")->as_string(), "robustness");
     } else {
-      EXPECT_THAT(value, DoubleNear(how.Find("share")->as_double() /
-                                        how.Find("probability")->as_double(),
-                                    1e-12));
+      EXPECT_THAT(
+          value,
+          DoubleNear(how.Find("share")->as_double() / how.Find("probability")->as_double(), 1e-12));
     }
   }
   EXPECT_EQ(weighed, 20U);

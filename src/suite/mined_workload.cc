@@ -54,8 +54,8 @@ BucketKey KeyOf(const AggregateCell& cell, const Operator& op) {
 
 // The cost of a cell as the card's workload; nothing where the card refuses the shape.
 Result<ShapeCost> CostOfCell(const AggregateCell& cell, const Operator& op, const CostOf& cost) {
-  const Shape shape{.id = "mined", .tier = Tier::kMined, .phase = cell.phase,
-                    .axes = CardAxes(cell, op)};
+  const Shape shape{
+      .id = "mined", .tier = Tier::kMined, .phase = cell.phase, .axes = CardAxes(cell, op)};
   const Workload workload = TRY(MakeWorkload(op, shape));
   return cost ? cost(workload) : ShapeCost{.ns = workload.traffic.Total(), .bound_by = ""};
 }
@@ -64,8 +64,7 @@ Result<ShapeCost> CostOfCell(const AggregateCell& cell, const Operator& op, cons
 void ChooseMedoid(MinedWorkload& workload, const CostOf& cost) {
   std::vector<std::pair<const FleetCell*, ShapeCost>> costs;
   for (const FleetCell* member : workload.members) {
-    costs.emplace_back(member,
-                       CostOfCell(member->sums, *workload.op, cost).value_or(ShapeCost{}));
+    costs.emplace_back(member, CostOfCell(member->sums, *workload.op, cost).value_or(ShapeCost{}));
   }
   std::ranges::stable_sort(costs, {}, [](const auto& entry) { return entry.second.ns; });
   double all = 0;

@@ -13,9 +13,9 @@
 namespace roofmark::suite {
 
 struct SelectOptions {
-  size_t shapes = 0;       // 0: all of them, each for itself
-  double coverage = 0.9;   // of each operator and phase, in the certainty stratum
-  uint64_t seed = 1;       // of the tail's draw
+  size_t shapes = 0;      // 0: all of them, each for itself
+  double coverage = 0.9;  // of each operator and phase, in the certainty stratum
+  uint64_t seed = 1;      // of the tail's draw
 };
 
 // certain: in the suite for sure, for itself. tail: drawn; stands for its stratum. robustness: an

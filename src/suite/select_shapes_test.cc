@@ -102,8 +102,9 @@ TEST(SelectShapes, DrawsWithTheProbabilityThatItPublishes) {
   std::map<size_t, std::pair<double, int>> drawn;  // stated probability, times
   constexpr int kDraws = 3000;
   for (int seed = 1; seed <= kDraws; ++seed) {
-    for (const SelectedShape& shape : SelectShapes(
-             fleet.workloads, {.shapes = 24, .coverage = 0.5, .seed = static_cast<uint64_t>(seed)})) {
+    for (const SelectedShape& shape :
+         SelectShapes(fleet.workloads,
+                      {.shapes = 24, .coverage = 0.5, .seed = static_cast<uint64_t>(seed)})) {
       if (shape.as != SelectedAs::kTail) continue;
       auto& [probability, times] = drawn[shape.workload];
       if (times > 0) {

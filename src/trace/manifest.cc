@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows to profiles. A manifest is written by hand, or exported from a spreadsheet or a scheduler, so
-// whatever is odd in it is said with its line.
+// Rows to profiles. A manifest is written by hand, or exported from a spreadsheet or a scheduler,
+// so whatever is odd in it is said with its line.
 #include "trace/manifest.h"
 
 #include <fmt/format.h>
@@ -132,8 +132,7 @@ Result<Row> ReadRow(std::string_view line, const Columns& columns, const fs::pat
   options.device = field("device");
   options.application = field("application");
   if (options.application.empty() && !options.model.empty()) {
-    options.application =
-        Join({options.model, options.framework, options.device}, " / ");
+    options.application = Join({options.model, options.framework, options.device}, " / ");
   }
   if (const std::string ranks = field("ranks"); !ranks.empty()) {
     const Result<int64_t> number = ParseInt(ranks);
@@ -155,8 +154,9 @@ Result<Row> ReadRow(std::string_view line, const Columns& columns, const fs::pat
   return row;
 }
 
-Result<std::vector<ProfileInput>> Expand(const Row& row, const fs::path& folder,
-                                         const std::function<bool(const std::string&)>& is_profile) {
+Result<std::vector<ProfileInput>> Expand(
+    const Row& row, const fs::path& folder,
+    const std::function<bool(const std::string&)>& is_profile) {
   std::vector<ProfileInput> inputs;
   const fs::path named = folder / row.glob;
   if (fs::is_regular_file(named)) {
@@ -166,9 +166,9 @@ Result<std::vector<ProfileInput>> Expand(const Row& row, const fs::path& folder,
   const bool is_folder = fs::is_directory(named);
   const bool is_pattern = row.glob.find_first_of("*?[") != std::string::npos;
   if (!is_folder && !is_pattern) {
-    return Fail(ErrorKind::kNotFound,
-                fmt::format("there is no file {} (paths are relative to the manifest)",
-                            named.string()));
+    return Fail(
+        ErrorKind::kNotFound,
+        fmt::format("there is no file {} (paths are relative to the manifest)", named.string()));
   }
   for (const fs::path& found : MatchGlob(folder, is_folder ? row.glob + "/**" : row.glob)) {
     if (is_folder && !is_profile(found.filename().string())) continue;
@@ -204,8 +204,8 @@ Result<std::vector<ProfileInput>> ReadManifest(
       if (!fresh && first->second == number) continue;
       if (!fresh) {
         return Fail(ErrorKind::kInput,
-                    fmt::format("{}: {} is in line {} already; a profile stands for one row",
-                                where, input.path.string(), first->second));
+                    fmt::format("{}: {} is in line {} already; a profile stands for one row", where,
+                                input.path.string(), first->second));
       }
       inputs.push_back(std::move(input));
     }

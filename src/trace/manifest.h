@@ -15,7 +15,8 @@
 namespace roofmark::trace {
 
 // A CSV file (RFC 4180, comma separated, one row a line) whose first line names its columns:
-//   glob         profiles, relative to the manifest: a file, a folder, or a pattern of * ? [] and **
+//   glob         profiles, relative to the manifest: a file, a folder, or a pattern of * ? [] and
+//   **
 //                for folders at any depth (`profile` is another name of this column)
 //   application  what they serve; profiles of one application are one cluster of the statistics.
 //                Where it is empty, model, framework and device stand for it

@@ -12,7 +12,8 @@ using testing::ElementsAre;
 class Manifest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"a/1.json", "a/2.json", "a/deep/er/3.json.gz", "b.json", "notes.txt"}) {
+    for (const char* name :
+         {"a/1.json", "a/2.json", "a/deep/er/3.json.gz", "b.json", "notes.txt"}) {
       fs::create_directories((folder_.path() / name).parent_path());
       ASSERT_THAT(WriteFile(folder_.path() / name, "{}"), IsOk());
     }
