@@ -62,7 +62,8 @@ void AddMine(CLI::App* app, Chosen* chosen) {
               "roofmark mine examples/profiles -o fleet.json\n"
               "  roofmark mine --merge june/ july.json --without 3f9c21ab -o fleet.json");
   verb->add_option("profiles", args->profiles,
-                   "profiles (.json, .json.gz), folders, or a manifest (.csv)")
+                   "profiles (Kineto, Nsight Systems, rocprofv3; plain, .gz, .zst), folders, or a "
+                   "manifest (.csv)")
       ->required();
   verb->add_option("-o,--out", args->out, "aggregate to write");
   verb->add_flag("--merge", args->merge, "fold aggregates (files, folders) into one");

@@ -150,7 +150,8 @@ TEST(Aggregate, MeasuresTheLengthsOfEachCall) {
 TEST(Aggregate, ReadsWhatVersionOneWrote) {
   const auto read = Aggregate::FromJson(
       Json::Parse(R"({"format": "roofmark-aggregate/1", "profiles": [{"hash": "a",
-        "application": "chat", "card_ms": 5, "device": "",  "window_ns": 9, "busy_ns": 3, "sum_ns": 3,
+        "application": "chat", "card_ms": 5, "device": "", "window_ns": 9, "busy_ns": 3,
+        "sum_ns": 3,
         "launches": 1, "events": 4, "lost_events": 0, "truncated": false, "kernel_names": ["k"],
         "cells": [{"operator": null, "phase": "decode", "axes": {}, "dtypes": {}, "calls": 1,
         "launches": 1, "sum_ns": 3, "exposed_ns": 3, "kernels": [[0, 1, 3]]}]}]})")
