@@ -210,14 +210,21 @@ def only(outcomes, program, verdicts):
 NOISE = ("passed", "unstable", "clocks_disagree")
 
 
+def is_noise(program, verdicts):
+    """Whether the machine may be at fault: where times vary too much, clocks tell nothing."""
+    if program["honest"]:
+        return only(NOISE, program, verdicts)
+    return any(v["outcome"] == "unstable" for v in verdicts)
+
+
 def settle(results, device, store, staging):
-    """Lines of a group. An honest program whose time alone was at fault is judged again, twice at
-    most: that is what a shared machine does; after that, unstable will do."""
+    """Lines of a group. A program whose time alone was at fault is judged again, twice at most: that
+    is what a shared machine does; after that, unstable will do for an honest one."""
     lines = []
     for program, verdicts, error, spent, code in results:
         wrong = right(program, verdicts, error, code)
         for _ in range(2):
-            if not wrong or not only(NOISE, program, verdicts):
+            if not wrong or not is_noise(program, verdicts):
                 break
             shutil.rmtree(staging, ignore_errors=True)
             staging.mkdir()

@@ -43,7 +43,7 @@ constexpr double kMostEmptyNs = 10'000;
 // Processor time before a call that is nobody's work: what waking up costs each thread, and
 // answering empty rings the worker.
 constexpr double kWakingNs = 10'000;
-constexpr double kAnsweringNs = 40'000;
+constexpr double kAnsweringNs = 60'000;
 constexpr double kAheadShare = 0.1;
 
 // Processor time that all threads of the process have used so far, seen from outside.
@@ -102,7 +102,6 @@ class CpuStopwatch final : public Stopwatch {
     bool fetched = false;
     int64_t used_ns = 0;                // processor time of the candidate when a call was laid
     std::vector<double> ahead_ns = {};  // and from then until the call was rung, by call
-    int64_t waited_ns = 0;              // what judge and worker had stood in line for then
   };
   // Processor time of the whole candidate so far. The process's clock counts threads that are gone.
   static int64_t UsedNs(const Batch& batch);
@@ -225,7 +224,6 @@ void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchT
   device::FlushFromCache(*call.in);
   device::FlushFromCache(*call.out);
   batch->used_ns = UsedNs(*batch);
-  batch->waited_ns = batch->still.WaitedNs() + worker::OwnWaitedNs();
   batch->still.Release();
 }
 
@@ -252,6 +250,8 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   const worker::Answer<double> empty_ns = TRY(RingEmpty(worker, batch->bell));
   if (!empty_ns) return worker::Answer<void>(std::unexpected(empty_ns.error()));
   std::string outside = WrittenAhead(*call.out);
+  const auto waited = [&] { return batch->still.WaitedNs() + worker::OwnWaitedNs(); };
+  const int64_t waited_before = waited();
   batch->ahead_ns.push_back(static_cast<double>(UsedNs(*batch) - batch->used_ns));
   const std::optional<int64_t> task_begin = TaskTime(worker.pid());
   const worker::Answer<worker::RingTime> ring =
@@ -267,8 +267,7 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   const double net_ns = std::max(ring->host_ns - std::min(*empty_ns, kMostEmptyNs), 1.0);
   times->time_ns.push_back(net_ns);
   // What this machine had no processor for is no disagreement of clocks.
-  const auto waited_ns =
-      static_cast<double>(batch->still.WaitedNs() + worker::OwnWaitedNs() - batch->waited_ns);
+  const auto waited_ns = static_cast<double>(waited() - waited_before);
   times->host_ns.push_back(std::max(net_ns - waited_ns, std::min(net_ns, ring->worker_ns)));
   times->device_ns.push_back(ring->worker_ns);
   if (task_begin && task_end) {
