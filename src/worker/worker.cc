@@ -254,7 +254,7 @@ Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
                             .device = spec.device,
                             .libraries = is_native ? Libraries::kHidden : Libraries::kShown,
                             .shown = spec.shown,
-                            .temporary_bytes = memory_bytes / 4})),
+                            .temporary_bytes = memory_bytes / 8})),
       .environment = BaseEnvironment(),
       .device = std::string(DeviceKindName(spec.device)),
       .data_bytes = TakesDataLimit(spec) ? memory_bytes : 0,
