@@ -103,6 +103,7 @@ class CpuStopwatch final : public Stopwatch {
     double timeout_s;
     bool fetched = false;
     int64_t used_ns = 0;                // processor time of the candidate when a call was laid
+    int64_t waited_ns = 0;              // what the judge had stood in line for one then
     std::vector<double> ahead_ns = {};  // and from then until the call was rung, by call
   };
   // Processor time of the whole candidate so far. The process's clock counts threads that are gone.
@@ -226,6 +227,7 @@ void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchT
   device::FlushFromCache(*call.in);
   device::FlushFromCache(*call.out);
   batch->used_ns = UsedNs(*batch);
+  batch->waited_ns = worker::OwnWaitedNs();
   batch->still.Release();
 }
 
@@ -254,7 +256,9 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   std::string outside = WrittenAhead(*call.out);
   const auto waited = [&] { return batch->still.WaitedNs() + worker::OwnWaitedNs(); };
   const int64_t waited_before = waited();
-  batch->ahead_ns.push_back(static_cast<double>(UsedNs(*batch) - batch->used_ns));
+  // A worker that waits for a judge without a processor looks at the bell meanwhile.
+  batch->ahead_ns.push_back(static_cast<double>(UsedNs(*batch) - batch->used_ns -
+                                                (worker::OwnWaitedNs() - batch->waited_ns)));
   const std::optional<int64_t> task_begin = TaskTime(worker.pid());
   const worker::Answer<worker::RingTime> ring =
       TRY(worker::Ring(worker, batch->bell, index + 1, batch->timeout_s));
