@@ -85,6 +85,12 @@ int run(const scale_args* args, void*, void*) {
     Fill(mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     usleep(100);
   }
+  while (Is("eat dropped")) {
+    void* part = mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    Fill(part);
+    madvise(part, 1 << 20, MADV_DONTNEED);
+    usleep(100);
+  }
   if (Is("print")) {
     for (int i = 0; i < 300000; ++i) puts("{\"ok\":true}");
     puts("judge: passed");
@@ -222,7 +228,7 @@ TEST_F(NativeWorker, AMissingEntryIsABadInterface) {
 
 // Shared memory is in no data limit; the judge sees it from outside.
 TEST_F(NativeWorker, EatingMemoryOfAnyKindIsOutOfMemory) {
-  for (const char* trick : {"eat new", "eat malloc", "eat shared"}) {
+  for (const char* trick : {"eat new", "eat malloc", "eat shared", "eat dropped"}) {
     TestBed bed = Bed(trick);
     bed.spec.memory_bytes = uint64_t{192} << 20;
     const Mishap fate = bed.Fate();

@@ -5,7 +5,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -17,26 +20,54 @@ namespace {
 
 constexpr int kMaxDepth = 8;
 
-int64_t ResidentBytesOf(pid_t pid, int depth) {
-  const auto statm = ReadFile(fmt::format("/proc/{}/statm", pid));
-  if (!statm || depth > kMaxDepth) return 0;
-  const std::vector<std::string_view> words = Split(*statm, ' ');
-  int64_t bytes = 0;
-  if (words.size() > 1) bytes = ParseInt(words[1]).value_or(0) * ::sysconf(_SC_PAGESIZE);
+// The process and its descendants.
+void ForEach(pid_t pid, int depth, const std::function<void(pid_t)>& look) {
+  if (depth > kMaxDepth) return;
+  look(pid);
   const auto children = ReadFile(fmt::format("/proc/{}/task/{}/children", pid, pid));
-  if (!children) return bytes;
+  if (!children) return;
   for (const std::string_view child : Split(Trim(*children), ' ')) {
-    if (const auto number = ParseInt(child)) {
-      bytes += ResidentBytesOf(static_cast<pid_t>(*number), depth + 1);
-    }
+    if (const auto number = ParseInt(child)) ForEach(static_cast<pid_t>(*number), depth + 1, look);
   }
-  return bytes;
+}
+
+int64_t ResidentBytesOf(pid_t pid) {
+  const auto statm = ReadFile(fmt::format("/proc/{}/statm", pid));
+  const std::vector<std::string_view> words = Split(statm ? std::string_view(*statm) : "", ' ');
+  return words.size() < 2 ? 0 : ParseInt(words[1]).value_or(0) * ::sysconf(_SC_PAGESIZE);
+}
+
+// Of maps, "begin-end perms offset device inode path" (proc(5)): what is mapped of each piece, by
+// its inode. Shared memory without a file is a file of the kernel's own.
+void AddShared(pid_t pid, std::map<std::string, int64_t>* pieces) {
+  const auto maps = ReadFile(fmt::format("/proc/{}/maps", pid));
+  for (const std::string_view line : Split(maps ? std::string_view(*maps) : "", '\n')) {
+    if (!line.ends_with(" /dev/zero (deleted)")) continue;
+    const size_t dash = line.find('-');
+    const size_t blank = line.find(' ');
+    if (dash >= blank) continue;
+    const auto begin = std::stoull(std::string(line.substr(0, dash)), nullptr, 16);
+    const auto end = std::stoull(std::string(line.substr(dash + 1, blank)), nullptr, 16);
+    const std::vector<std::string_view> words = Split(line, ' ');
+    int64_t& bytes = (*pieces)[std::string(words[4])];
+    bytes = std::max(bytes, static_cast<int64_t>(end - begin));
+  }
 }
 
 }  // namespace
 
 int64_t ResidentBytes(pid_t pid) {
-  return ResidentBytesOf(pid, 0);
+  int64_t bytes = 0;
+  ForEach(pid, 0, [&](pid_t one) { bytes += ResidentBytesOf(one); });
+  return bytes;
+}
+
+int64_t SharedBytes(pid_t pid) {
+  std::map<std::string, int64_t> pieces;
+  ForEach(pid, 0, [&](pid_t one) { AddShared(one, &pieces); });
+  int64_t bytes = 0;
+  for (const auto& [inode, size] : pieces) bytes += size;
+  return bytes;
 }
 
 // The right to look is asked before the address is: nothing is mapped at 0.

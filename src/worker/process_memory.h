@@ -13,6 +13,10 @@ namespace roofmark::worker {
 // Resident bytes, shared ones included once per process; 0 when the process is gone.
 int64_t ResidentBytes(pid_t pid);
 
+// Bytes of memory that processes share and no file holds, each piece once: it is there as long as
+// somebody maps it, and resident in none of them where they let its pages go (MADV_DONTNEED).
+int64_t SharedBytes(pid_t pid);
+
 // Whether this machine lets us read that process's memory: its user and Yama permitting.
 bool MayReadMemory(pid_t pid);
 // Copies what lies at `address` of a process. False where that is not all mapped and readable, or

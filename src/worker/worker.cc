@@ -25,6 +25,8 @@ namespace {
 constexpr double kSendTimeoutS = 60;
 // How often a waiting judge looks whether the worker's memory stays in its limit.
 constexpr double kLookS = 0.05;
+// And, since that is a long text, through its memory map.
+constexpr double kMapsLookS = 1;
 // Dying takes a moment after the last words.
 constexpr double kDeathTimeoutS = 5;
 constexpr uint64_t kFileBytes = uint64_t{16} << 30;
@@ -135,9 +137,12 @@ class SandboxedWorker final : public Worker {
     return verb != nullptr && verb->is_string() ? verb->as_string() : "";
   }
 
-  bool IsOverMemory() const {
-    const int64_t held = ResidentBytes(sandbox_->pid()) - book_.total_bytes();
-    return held > static_cast<int64_t>(memory_bytes_);
+  bool IsOverMemory() {
+    const auto limit = static_cast<int64_t>(memory_bytes_);
+    if (ResidentBytes(sandbox_->pid()) - book_.total_bytes() > limit) return true;
+    if (std::chrono::steady_clock::now() < next_maps_) return false;
+    next_maps_ = After(kMapsLookS);
+    return SharedBytes(sandbox_->pid()) > limit;
   }
 
   Answer<Json> OverScratch() {
@@ -202,6 +207,7 @@ class SandboxedWorker final : public Worker {
   std::unique_ptr<Sandbox> sandbox_;
   uint64_t memory_bytes_;
   FolderWatch scratch_;
+  Deadline next_maps_;
   int64_t kills_before_;
   ArenaBook book_;
   Json request_ = Json::MakeObject();
