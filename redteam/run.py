@@ -218,8 +218,8 @@ def is_noise(program, verdicts):
 
 
 def settle(results, device, store, staging):
-    """Lines of a group. A program whose time alone was at fault is judged again, twice at most: that
-    is what a shared machine does; after that, unstable will do for an honest one."""
+    """Lines of a group. A program whose time alone was at fault is judged again, twice at most:
+    that is what a shared machine does; after that, unstable will do for an honest one."""
     lines = []
     for program, verdicts, error, spent, code in results:
         wrong = right(program, verdicts, error, code)
