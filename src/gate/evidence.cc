@@ -63,6 +63,7 @@ Result<Timing> TimingOf(const Verdict& archived) {
   timing.kernels = archived.kernels;
   timing.unsynchronised = TRY(json.String("unsynchronised"));
   timing.level = TRY(json.String("level"));
+  if (json.Find("coldness") != nullptr) timing.cold_level = TRY(json.String("coldness"));
   return timing;
 }
 
@@ -79,7 +80,8 @@ Json TimingToJson(const Timing& timing) {
       .Set("host_ns", Numbers(timing.host_ns))
       .Set("owner_ns", std::move(owners))
       .Set("unsynchronised", timing.unsynchronised)
-      .Set("level", timing.level);
+      .Set("level", timing.level)
+      .Set("coldness", timing.cold_level);
 }
 
 void AddCircumstances(const Workload& workload, DeviceKind device, const Sol& sol,

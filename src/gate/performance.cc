@@ -55,7 +55,13 @@ Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& rou
     if (!TRY(CheckSafety(session, contestant, slot, Gate::kPerformance, &timing->seen)))
       return false;
   }
-  if (record == Record::kSamples) timing->Add(times);
+  if (record == Record::kSamples) {
+    timing->Add(times);
+    // On a CPU each call's inputs exist only from right before it on: nobody can work ahead.
+    if (session.device().info().kind == DeviceKind::kCuda) {
+      timing->uneven.Add(times.time_ns, round.order);
+    }
+  }
   return true;
 }
 
@@ -110,6 +116,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
         if (FellBack(timings[contestant], contestant->verdict.role, options.require_adoption)) {
           timings[contestant].called = TRY(contestant->NameCalls(round.order.front()));
         }
+        timings[contestant].Settle();
         Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
         contestant->verdict.evidence =
             Json::MakeObject().Set("timing", TimingToJson(timings[contestant]));

@@ -10,6 +10,7 @@
 #include "gate/judge.h"
 #include "gate/output_check.h"
 #include "gate/stopwatch.h"
+#include "gate/uneven.h"
 #include "model/verdict.h"
 
 namespace roofmark::gate {
@@ -24,12 +25,18 @@ struct Timing {
   std::vector<std::string> called;  // BatchTimes::called
   std::string unsynchronised;
   std::string level;
+  Coldness coldness;
+  Uneven uneven;
+  std::string cold_level;  // ColdnessText
   ClockLog device_clocks;
   int checked_in_full = 0;
   double spent_s = 0;
   SeenOutputs seen;
 
   void Add(const BatchTimes& times);
+  // When sampling has ended: what the caches and the batches say goes into `unsynchronised` and
+  // `cold_level`.
+  void Settle();
 };
 
 struct TimingPlan {

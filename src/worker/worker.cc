@@ -117,6 +117,9 @@ class SandboxedWorker final : public Worker {
 
   bool alive() const override { return !sandbox_->Exited(); }
   pid_t pid() const override { return sandbox_->pid(); }
+  std::optional<int64_t> AddressOf(std::string_view arena) const override {
+    return book_.AddressOf(arena);
+  }
   std::string Log() override { return sandbox_->Log(); }
   const std::string& level() const override { return sandbox_->level(); }
   const Json& versions() const override { return versions_; }

@@ -40,8 +40,10 @@
 #include <expected>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -90,6 +92,10 @@ class Worker {
   virtual Result<Answer<Json>> Receive(double timeout_s) = 0;
   virtual bool alive() const = 0;
   virtual pid_t pid() const = 0;
+  // Where it says that it has mapped an arena; nothing where it has none of this name.
+  virtual std::optional<int64_t> AddressOf(std::string_view /*arena*/) const {
+    return std::nullopt;
+  }
   // The end of what it wrote to stdout and stderr, for people.
   virtual std::string Log() = 0;
   // What the sandbox enforces here, e.g. "user, mount, pid, net, ipc and uts namespaces, seccomp".
