@@ -25,12 +25,6 @@ constexpr double kCompileTimeoutS = 180;
 // Mapping and unmapping, which run no code of the candidate.
 constexpr double kMapTimeoutS = 30;
 
-constexpr const char* kWorkspace = "workspace";
-
-std::string OutName(size_t slot) {
-  return fmt::format("out{}", slot);
-}
-
 // On a CPU the judge waits at the doorbell on a core of its own; threads of the candidate that
 // shared it would be timed waiting for the judge.
 std::vector<std::string> ThreadLimits(const device::DeviceInfo& device) {
@@ -50,29 +44,8 @@ Result<void> CopyFile(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-Json ContractOf(const Operator& op) {
-  Json::Array inputs;
-  Json::Array arguments;
-  Json::Array outputs;
-  Json::Array axes;
-  Json::Array attributes;
-  for (const TensorSpec& tensor : op.inputs) {
-    arguments.emplace_back(tensor.name);
-    if (!op.IsInPlace(tensor.name)) inputs.emplace_back(tensor.name);
-  }
-  for (const TensorSpec& tensor : op.outputs) outputs.emplace_back(tensor.name);
-  for (const auto& [name, is_list] : op.axes) {
-    if (!is_list) axes.emplace_back(name);
-  }
-  for (const Formula& formula : op.derived) axes.emplace_back(formula.name);
-  for (const auto& [name, value] : op.attributes) attributes.emplace_back(name);
-  return Json::MakeObject()
-      .Set("operator", op.name)
-      .Set("inputs", std::move(inputs))
-      .Set("arguments", std::move(arguments))
-      .Set("outputs", std::move(outputs))
-      .Set("axes", std::move(axes))
-      .Set("attributes", std::move(attributes));
+std::string Contestant::OutputName(size_t slot) {
+  return fmt::format("out{}", slot);
 }
 
 Result<std::unique_ptr<Contestant>> Contestant::Make(Candidate candidate, const Operator& op,
@@ -125,7 +98,7 @@ Result<void> Contestant::Compile() {
   provenance_.path = "/candidate/" + candidate_.sources.front().string();
   for (const fs::path& source : candidate_.sources) {
     const std::string text = TRY(ReadFile(candidate_.folder / source));
-    std::ranges::move(JitKernelNames(text), std::back_inserter(provenance_.jit_kernels));
+    std::ranges::move(JitKernelNames(text, candidate_.lane), std::back_inserter(provenance_.jit_kernels));
     std::ranges::move(CudaKernelNames(text), std::back_inserter(provenance_.cuda_kernels));
   }
   return {};
@@ -198,9 +171,10 @@ Result<void> Contestant::KeepProduct(const fs::path& library, const fs::path& de
   provenance_.path = "/candidate/" + library.filename().string();
   if (device_code.empty()) return {};
   for (const fs::path& kept : TRY(ListFolder(outside(device_code)))) {
-    if (kept.extension() == ".cubin") {
-      provenance_.own_code.push_back(meter::CubinHash(TRY(ReadFile(kept))));
-    }
+    if (kept.extension() != ".cubin") continue;
+    const std::string cubin = TRY(ReadFile(kept));
+    provenance_.own_code.push_back(meter::CubinHash(cubin));
+    provenance_.launches_from_device |= meter::LaunchesFromDevice(cubin);
   }
   return {};
 }
@@ -310,8 +284,8 @@ Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& de
                  nullptr, in_fd))) {
       return false;
     }
-    mapped_.push_back(OutName(slot));
-    if (!TRY(Ask(MapRequest(OutName(slot), *outputs_[slot], MapAccess::kReadWrite), kMapTimeoutS,
+    mapped_.push_back(OutputName(slot));
+    if (!TRY(Ask(MapRequest(OutputName(slot), *outputs_[slot], MapAccess::kReadWrite), kMapTimeoutS,
                  nullptr, out_fd))) {
       return false;
     }
@@ -383,7 +357,7 @@ Result<bool> Contestant::Call(size_t slot) {
   return Ask(Json::MakeObject()
                  .Set("do", "call")
                  .Set("in", InputName(slot))
-                 .Set("out", OutName(slot))
+                 .Set("out", OutputName(slot))
                  .Set("workspace", workspace_ ? kWorkspace : ""),
              call_timeout_s_);
 }
@@ -415,7 +389,7 @@ Result<bool> Contestant::Fit(size_t slot, std::string_view phase, Json* reply) {
                  .Set("do", "fit")
                  .Set("phase", phase)
                  .Set("in", InputName(slot))
-                 .Set("out", OutName(slot))
+                 .Set("out", OutputName(slot))
                  .Set("workspace", workspace_ ? kWorkspace : ""),
              call_timeout_s_, reply);
 }
@@ -433,7 +407,7 @@ std::vector<TimedCall> Contestant::CallsOn(const std::vector<size_t>& slots,
   std::vector<TimedCall> calls;
   for (const size_t slot : slots) {
     calls.push_back({.in_name = InputName(slot),
-                     .out_name = OutName(slot),
+                     .out_name = OutputName(slot),
                      .in = inputs[slot],
                      .out = outputs_[slot].get(),
                      .graph = candidate_.mode == Mode::kGraph});
@@ -470,31 +444,6 @@ Result<bool> Contestant::Attribute(Stopwatch& stopwatch, const std::vector<size_
   if (!answer) return Judge(std::move(answer.error()));
   *times = std::move(*answer);
   return HoldsLittle();
-}
-
-Result<std::vector<std::string>> Contestant::NameCalls(size_t slot) {
-  std::vector<std::string> names;
-  if (IsNative(candidate_.lane)) return names;
-  const Stretch stretch(Part::kAttribution, candidate_.name);
-  const worker::Answer<Json> answer =
-      TRY(worker_->Ask(Json::MakeObject()
-                           .Set("do", "apis")
-                           .Set("in", InputName(slot))
-                           .Set("out", OutName(slot))
-                           .Set("workspace", workspace_ ? kWorkspace : ""),
-                       call_timeout_s_));
-  if (!answer) {
-    // The next workload gets a fresh process.
-    if (!worker_->alive()) worker_.reset();
-    return names;
-  }
-  const Json* const apis = answer->Find("apis");
-  if (apis == nullptr || !apis->is_array()) return names;
-  for (const Json& name : apis->array()) {
-    constexpr size_t kLongest = 100;
-    if (name.is_string()) names.push_back(name.as_string().substr(0, kLongest));
-  }
-  return names;
 }
 
 }  // namespace roofmark::gate

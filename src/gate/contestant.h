@@ -61,8 +61,9 @@ class Contestant {
   Result<bool> Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                          const std::vector<device::Arena*>& inputs, BatchTimes* times);
 
-  // The functions that one more call on a slot asks PyTorch for, by the worker's testimony. Empty
-  // in native lanes and where the call fails: that is no fault of the calls that were judged.
+  // The functions that one more call on a slot asks for, by the worker's testimony: those of vendor
+  // libraries and the framework from which it launches (on a GPU), then those of PyTorch (in
+  // Python). Empty where the call fails: that is no fault of the calls that were judged.
   Result<std::vector<std::string>> NameCalls(size_t slot);
   // Asks the worker about its fitness for serving (worker/worker_device.h). False when the
   // candidate failed.
@@ -84,6 +85,8 @@ class Contestant {
   Verdict verdict;
 
  private:
+  static constexpr const char* kWorkspace = "workspace";
+  static std::string OutputName(size_t slot);
   Contestant(Candidate candidate, const Operator& op, const device::DeviceInfo& device,
              TempDir stage)
       : candidate_(std::move(candidate)), op_(op), device_(device), stage_(std::move(stage)) {}
@@ -102,6 +105,7 @@ class Contestant {
   // Asks the worker; a mishap becomes the verdict at the current gate, and false comes back.
   Result<bool> Ask(const Json& request, double timeout_s, Json* reply = nullptr,
                    std::span<const int> fds = {});
+  Result<Json> AskAside(size_t slot, std::string_view verb, std::string_view phase);
   Result<bool> Judge(worker::Mishap mishap);
   // Whether its process holds no more of the device's memory than it may; if not, it is refused.
   Result<bool> HoldsLittle();
@@ -127,7 +131,8 @@ class Contestant {
 };
 
 // The contract that a worker needs to call a candidate: names in the order of the argument struct,
-// and `arguments`, the card's inputs with those that are updated in place, in the card's order.
+// `arguments`, the card's inputs with those that are updated in place, in the card's order, and
+// `lists`, the axes that are lists, which Python alone is given.
 Json ContractOf(const Operator& op);
 
 }  // namespace roofmark::gate

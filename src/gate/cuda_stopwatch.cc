@@ -383,8 +383,10 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatc
                                             const Provenance& provenance) const {
   if (!batch.meter.fault.empty()) return FromEvents(batch);
   const bool returns = !IsNative(provenance.lane);
+  const Children children =
+      provenance.launches_from_device ? Children::kUnreported : Children::kNone;
   const Timeline timeline = CutIntoCalls(batch.meter, stage_sha256_, calls.size(),
-                                         returns ? Settling::kCopies : Settling::kNone);
+                                         returns ? Settling::kCopies : Settling::kNone, children);
   if (!timeline.fault.empty()) return Refused(Outcome::kClocksDisagree, timeline.fault);
   const Timeline empty_timeline =
       CutIntoCalls(empty.meter, stage_sha256_, calls.size(), Settling::kNone);
@@ -412,6 +414,12 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatc
     times.time_ns = {std::max(seen, (batch.whole_ns - empty.whole_ns) / count)};
     times.level = "run() waits for the device: its time is by the judge's clock, queueing included";
   }
+  if (children == Children::kUnreported) {
+    times.level += fmt::format(
+        "{}kernels launch kernels, which CUPTI does not report: a call ends "
+        "with the judge's mark behind it",
+        times.level.empty() ? "" : "; ");
+  }
   FillOwners(batch.meter, timeline, provenance, times);
   return times;
 }
@@ -437,6 +445,12 @@ void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeli
       times.owner_ns[static_cast<size_t>(owner)] += ns;
       by_kernel[{owner, NameOfCode(report, operation, owner)}] += ns;
       total += ns;
+    }
+    if (call.unseen_ns > 0) {
+      const Owner owner = OwnerOfChildren(report, provenance);
+      times.owner_ns[static_cast<size_t>(owner)] += call.unseen_ns;
+      by_kernel[{owner, "what kernels launched"}] += call.unseen_ns;
+      total += call.unseen_ns;
     }
   }
   std::vector<std::pair<double, std::string>> lines;

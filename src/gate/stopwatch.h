@@ -60,6 +60,8 @@ struct Provenance {
   // SHA-256 of each cubin that the judge's own compilation produced: the one witness that the
   // candidate cannot write. Empty for lanes that compile in their worker.
   std::vector<std::string> own_code;
+  // Whether that code can launch kernels from kernels, which no meter reports.
+  bool launches_from_device = false;
   // Names of the kernels that the candidate's source defines in a DSL, read by the judge
   // (JitKernelNames in cuda_provenance.h). Empty for native lanes.
   std::vector<std::string> jit_kernels;
