@@ -98,7 +98,8 @@ Result<void> Contestant::Compile() {
   provenance_.path = "/candidate/" + candidate_.sources.front().string();
   for (const fs::path& source : candidate_.sources) {
     const std::string text = TRY(ReadFile(candidate_.folder / source));
-    std::ranges::move(JitKernelNames(text, candidate_.lane), std::back_inserter(provenance_.jit_kernels));
+    std::ranges::move(JitKernelNames(text, candidate_.lane),
+                      std::back_inserter(provenance_.jit_kernels));
     std::ranges::move(CudaKernelNames(text), std::back_inserter(provenance_.cuda_kernels));
   }
   return {};
@@ -172,9 +173,9 @@ Result<void> Contestant::KeepProduct(const fs::path& library, const fs::path& de
   if (device_code.empty()) return {};
   for (const fs::path& kept : TRY(ListFolder(outside(device_code)))) {
     if (kept.extension() != ".cubin") continue;
-    const std::string cubin = TRY(ReadFile(kept));
-    provenance_.own_code.push_back(meter::CubinHash(cubin));
-    provenance_.launches_from_device |= meter::LaunchesFromDevice(cubin);
+    own_cubins_.push_back(TRY(ReadFile(kept)));
+    provenance_.own_code.push_back(meter::CubinHash(own_cubins_.back()));
+    provenance_.launches_from_device |= meter::LaunchesFromDevice(own_cubins_.back());
   }
   return {};
 }

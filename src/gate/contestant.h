@@ -82,7 +82,13 @@ class Contestant {
   }
   const Candidate& candidate() const { return candidate_; }
 
+  // The same candidate, whose kernels do nothing (ghost.h); null, with the reason, where that
+  // cannot be made.
+  Result<std::unique_ptr<Contestant>> MakeGhost(std::string* why_not) const;
+  std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
+
   Verdict verdict;
+  bool vouched = false;  // a ghost replay has found nothing against it
 
  private:
   static constexpr const char* kWorkspace = "workspace";
@@ -117,6 +123,7 @@ class Contestant {
   device::DeviceInfo device_;
   TempDir stage_;  // src/ as given, include/, build/ and scratch/ writable, run/ read-only
   Provenance provenance_;
+  std::vector<std::string> own_cubins_;  // of provenance_.own_code
   Gate gate_ = Gate::kCompile;
   Outcome compile_outcome_ = Outcome::kNotRun;
   std::string compile_reason_;

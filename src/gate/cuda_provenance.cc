@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <system_error>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "gate/framework_fills.h"
+#include "gate/scratch_files.h"
 
 namespace roofmark::gate {
 namespace {
@@ -174,24 +174,9 @@ std::vector<std::string> CudaKernelNames(std::string_view text) {
 }
 
 std::vector<std::string> GeneratedKernels(const std::filesystem::path& scratch) {
-  namespace fs = std::filesystem;
-  // Generated files are some KiB; a candidate may leave anything here.
-  constexpr uintmax_t kLargest = uintmax_t{4} << 20;
-  constexpr int kMostFiles = 4096;
   std::vector<std::string> names;
-  std::error_code error;
-  int files = 0;
-  for (auto at = fs::recursive_directory_iterator(
-           scratch, fs::directory_options::skip_permission_denied, error);
-       !error && at != fs::recursive_directory_iterator() && files < kMostFiles;
-       at.increment(error)) {
-    std::error_code ignored;
-    if (at->path().extension() != ".py" || !at->is_regular_file(ignored) ||
-        at->is_symlink(ignored) || at->file_size(ignored) > kLargest) {
-      continue;
-    }
-    ++files;
-    if (const auto text = ReadFile(at->path())) {
+  for (const std::filesystem::path& file : ScratchFiles(scratch, ".py")) {
+    if (const auto text = ReadFile(file)) {
       std::ranges::copy_if(JitKernelNames(*text), std::back_inserter(names),
                            [](const auto& name) { return StartsWithAny(name, kInductorKernels); });
     }

@@ -436,6 +436,7 @@ std::string NameOfCode(const MeterReport& report, const MeteredOperation& operat
 void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeline,
                                const Provenance& provenance, BatchTimes& times) const {
   std::map<std::pair<Owner, std::string>, double> by_kernel;
+  std::set<std::string> dsl_code;
   double total = 0;
   for (const CallSpan& call : timeline.calls) {
     for (const size_t index : call.operations) {
@@ -445,6 +446,10 @@ void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeli
       times.owner_ns[static_cast<size_t>(owner)] += ns;
       by_kernel[{owner, NameOfCode(report, operation, owner)}] += ns;
       total += ns;
+      if (owner != Owner::kDsl) continue;
+      for (const size_t module : report.names[operation.name].modules) {
+        dsl_code.insert(report.modules[module].sha256);
+      }
     }
     if (call.unseen_ns > 0) {
       const Owner owner = OwnerOfChildren(report, provenance);
@@ -453,6 +458,7 @@ void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeli
       total += call.unseen_ns;
     }
   }
+  times.dsl_code.assign(dsl_code.begin(), dsl_code.end());
   std::vector<std::pair<double, std::string>> lines;
   for (const auto& [key, ns] : by_kernel) {
     lines.emplace_back(-ns, fmt::format("{} {:.1f} % {}", OwnerName(key.first),

@@ -158,6 +158,17 @@ TEST_F(CudaStopwatchTest, CountsWhatKernelsLaunchForTheCandidateThatWasCompiledH
   EXPECT_DOUBLE_EQ((*times)->owner_ns[static_cast<size_t>(Owner::kUnknown)], 29'000);
 }
 
+TEST_F(CudaStopwatchTest, TellsWhichCodeRanAsTheLanguages) {
+  own_ = meter_.Name("gate", {meter_.Module("cubin", "/scratch/.triton/K/cuda_utils.so")});
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  ASSERT_THAT(stopwatch_->Prepare(worker_, {.lane = Lane::kTriton, .jit_kernels = {"gate"}}),
+              IsOk());
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->dsl_code, ElementsAre("cubin"));
+}
+
 TEST_F(CudaStopwatchTest, KeepsTheProvenanceOfWorkersThatTakeTurns) {
   Kernel(0, 2'000, 3'000);
   Kernel(1, 2'000, 4'000);

@@ -62,6 +62,8 @@ Result<Timing> TimingOf(const Verdict& archived) {
   }
   timing.kernels = archived.kernels;
   timing.unsynchronised = TRY(json.String("unsynchronised"));
+  // Verdicts from before there were such witnesses say nothing.
+  if (json.Find("refuted") != nullptr) timing.refuted = TRY(json.String("refuted"));
   timing.level = TRY(json.String("level"));
   if (json.Find("coldness") != nullptr) timing.cold_level = TRY(json.String("coldness"));
   return timing;
@@ -80,6 +82,7 @@ Json TimingToJson(const Timing& timing) {
       .Set("host_ns", Numbers(timing.host_ns))
       .Set("owner_ns", std::move(owners))
       .Set("unsynchronised", timing.unsynchronised)
+      .Set("refuted", timing.refuted)
       .Set("level", timing.level)
       .Set("coldness", timing.cold_level);
 }

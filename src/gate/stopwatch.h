@@ -44,6 +44,8 @@ struct BatchTimes {
   // Device time (CPU: task time) by owner in nanoseconds, summed over the batch.
   Shares owner_ns{};
   std::vector<std::string> kernels;  // distinct, "owner  ns  name"
+  // Hashes of the code objects, each once, whose kernels ran as the language's (Owner::kDsl).
+  std::vector<std::string> dsl_code;
   // Evidence that work ran outside its call's window, or that a call left the device in another
   // state; empty when there is none.
   std::string unsynchronised;
