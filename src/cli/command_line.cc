@@ -61,7 +61,8 @@ void AddMine(CLI::App* app, Chosen* chosen) {
       AddVerb(app, chosen, args, "mine", "read GPU profiles into a mergeable aggregate",
               "roofmark mine examples/profiles -o fleet.json");
   verb->add_option("profiles", args->profiles,
-                   "profiles (.json, .json.gz), folders, or a manifest (.csv)")
+                   "profiles (Kineto, Nsight Systems, rocprofv3; plain, .gz, .zst), folders, or a "
+                   "manifest (.csv)")
       ->required();
   verb->add_option("-o,--out", args->out, "aggregate to write");
   verb->add_flag("--unknown", args->unknown, "list the kernels that no rule claims, largest first");

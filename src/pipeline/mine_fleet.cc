@@ -76,7 +76,10 @@ Result<MinedFleet> MineFleet(const std::vector<fs::path>& paths, const trace::Ru
                              const SummarySink& sink) {
   const std::vector<trace::ProfileInput> inputs = TRY(trace::FindProfiles(paths));
   if (inputs.empty()) {
-    return Fail(ErrorKind::kNotFound, "no profile (*.json, *.json.gz) in what was named");
+    return Fail(
+        ErrorKind::kNotFound,
+        "no profile in what was named (folders are searched for *.json, *.sqlite, *.db, *.rpd, "
+        "*_kernel_trace.csv, packed or not)");
   }
   MinedFleet fleet;
   Work work(inputs, rules);

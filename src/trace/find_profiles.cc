@@ -8,14 +8,11 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "trace/profile_format.h"
 #include "trace/trace.h"
 
 namespace roofmark::trace {
 namespace {
-
-bool IsProfileName(const std::string& name) {
-  return name.ends_with(".json") || name.ends_with(".json.gz");
-}
 
 Result<std::vector<fs::path>> SearchFolder(const fs::path& folder) {
   std::vector<fs::path> found;
@@ -130,7 +127,7 @@ Result<std::vector<ProfileInput>> FindProfiles(const std::vector<fs::path>& path
       for (const fs::path& found : TRY(SearchFolder(path))) {
         add({.path = found, .options = {}, .searched = true});
       }
-    } else if (path.extension() == ".csv") {
+    } else if (path.extension() == ".csv" && !IsRocprofCsv(path)) {
       for (ProfileInput& input : TRY(ReadManifest(path))) add(std::move(input));
     } else if (fs::exists(path)) {
       add({.path = path, .options = {}});

@@ -20,6 +20,8 @@ namespace roofmark::trace {
 struct MineOptions {
   // Profiles of the capture of this profile's graphs; those that lie beside it are found anyway.
   std::vector<std::filesystem::path> captures;
+  // Execution traces of the same run, for shapes; one that lies beside the profile is found anyway.
+  std::vector<std::filesystem::path> execution_traces;
   std::string application;         // empty: the profile stands for itself
   std::optional<int64_t> card_ms;  // card time that the profile stands for, in milliseconds
 };
@@ -44,14 +46,15 @@ struct ProfileSummary {
 };
 
 // Mines one profile. Errors: kNotFound, kIo, kInput where it is no profile, naming the file. A
-// capture profile that does not read is reported in the summary's loss, not an error.
+// capture profile or execution trace that does not read is reported in the summary's loss, not an
+// error.
 Result<ProfileSummary> MineProfile(const std::filesystem::path& path, const Rules& rules,
                                    const MineOptions& options = {});
 
-// The object that `mine --json` prints: `profile` (the path as given), `kind`, `role`, `sha256` of
-// what the device did, every total of totals.h under its name, `base_ns` (null where the profile
-// has none), `unattributed_ns`, exposed time by operator and phase, how kernels were linked, how
-// graphs were paired, and `loss`.
+// The object that `mine --json` prints: `profile` (the path as given), `kind` (profile_format.h),
+// `role`, `sha256` of what the device did, every total of totals.h under its name, `base_ns` (null
+// where the profile has none), `unattributed_ns`, exposed time by operator and phase, how kernels
+// were linked, how graphs were paired, and `loss`.
 const Json& SummaryToJson(const ProfileSummary& summary);
 
 // One profile to mine, from a list of files, folders and manifests.
@@ -62,7 +65,8 @@ struct ProfileInput {
   bool searched = false;
 };
 
-// Folders are searched for *.json and *.json.gz, at every depth; a manifest (.csv) has the columns
+// Folders are searched for the names that profilers write (IsProfileName), at every depth; a
+// manifest (.csv that is no sheet of rocprofv3) has the columns
 // profile (relative to it) and optionally application, model, device and card_hours. Each path is
 // taken once; folders come in order of path.
 // Errors: kNotFound, kInput naming file and line.
