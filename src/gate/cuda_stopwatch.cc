@@ -39,15 +39,6 @@ constexpr int64_t kMinFlushBytes = int64_t{64} << 20;
 // milliseconds, and the judge reads an output meanwhile. A call that waits for the device ends the
 // hold only by this limit, so a worker whose calls do is not held again.
 constexpr int64_t kHoldNs = 150'000'000;
-// With the queue kept full, an event pair reads this much more than CUPTI's span, whatever the
-// call's length. Source: 3.0 to 3.8 us in 40 timings of 17 us to 10 ms on this stage, on an H200
-// with the meter on, 2026-11-30.
-constexpr double kEventOffsetNs = 3300;
-
-// Paired differences of honest calls exceeded the meter's span by up to 15 us on an H200: a flush
-// after a call finds other lines in the cache than a flush after a flush.
-constexpr double kHostJitterNs = 20'000;
-
 std::string ToHex(const std::string& bytes) {
   std::string hex;
   hex.reserve(2 * bytes.size());
@@ -469,33 +460,6 @@ void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeli
 }
 
 }  // namespace
-
-std::string CudaClockFault(const Clocks& clocks) {
-  const double device = clocks.device.median;
-  const double event = clocks.event.median;
-  // Events enclose the call's work on its stream. Slack: event resolution of half a microsecond.
-  if (event < 0.97 * device - 500) {
-    return fmt::format(
-        "stream events read {} but the device worked for {}: work on another stream, or events "
-        "were tampered with",
-        HumanTime(event), HumanTime(device));
-  }
-  if (event > 1.10 * device + kEventOffsetNs + 3000) {
-    return fmt::format(
-        "stream events read {} but the meter saw {} of work: the call waits for the host between "
-        "its kernels, or the meter was tampered with",
-        HumanTime(event), HumanTime(device));
-  }
-  // The judge's clock is the only one outside the candidate's reach: no time may lie under it. It
-  // goes through a socket, so its lower end counts, with what a round trip was seen to jitter.
-  if (clocks.host.low > 1.10 * device + kEventOffsetNs + kHostJitterNs) {
-    return fmt::format(
-        "the judge's clock reads at least {} a call but the meter saw {} of work: work after the "
-        "stream was done, or the meter was tampered with",
-        HumanTime(clocks.host.low), HumanTime(device));
-  }
-  return "";
-}
 
 Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device) {
   auto* const cuda = dynamic_cast<device::CudaDevice*>(&device);
