@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "candidate/build.h"
@@ -11,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/readiness.h"
 #include "cli/selection.h"
+#include "device/lease.h"
 #include "gate/ledger.h"
 #include "gate/paired_blocks.h"
 #include "pipeline/evaluate.h"
@@ -158,6 +160,16 @@ void Print(const Verdict& verdict, Format format) {
   std::fflush(stdout);
 }
 
+// Judges of one device take turns. On a CPU only what is timed has to be alone.
+Result<std::optional<device::Lease>> TakeLease(const pipeline::Machine& machine, Gate last_gate) {
+  const gate::Stretch stretch(gate::Part::kWaiting);
+  const device::DeviceInfo& device = machine.device->info();
+  if (device.kind == DeviceKind::kCpu && last_gate != Gate::kPerformance) return std::nullopt;
+  return device::Lease::Take(device, [&](const std::string& holder) {
+    fmt::print(stderr, "waiting for {}, which measures on {}\n", holder, device.name);
+  });
+}
+
 void PrintTimings(size_t verdicts, Format format) {
   const gate::Ledger::Totals totals = gate::Ledger::Instance().Read();
   if (format == Format::kJson) {
@@ -203,6 +215,7 @@ Result<int> Judge(const JudgeArgs& args) {
   Readiness readiness(args.require_adoption);
   size_t refused = 0;
   {
+    const std::optional<device::Lease> lease = TRY(TakeLease(machine, TRY(ParseGate(args.gate))));
     Progress progress("judging");
     const gate::JudgeOptions options{
         .last_gate = TRY(ParseGate(args.gate)),

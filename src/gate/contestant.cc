@@ -22,6 +22,8 @@ namespace {
 // JIT compilation and autotuning belong to init; a torch.compile of a large graph takes a minute.
 constexpr double kInitTimeoutS = 300;
 constexpr double kCompileTimeoutS = 180;
+// Importing PyTorch from a cold disk.
+constexpr double kStartTimeoutS = 120;
 // Mapping and unmapping, which run no code of the candidate.
 constexpr double kMapTimeoutS = 30;
 
@@ -271,10 +273,8 @@ Result<bool> Contestant::Ask(const Json& request, double timeout_s, Json* reply,
   return HoldsLittle();
 }
 
-Result<bool> Contestant::StartWorker() {
-  prepared_ = false;
-  mapped_.clear();
-  worker::WorkerSpec spec{
+worker::WorkerSpec Contestant::SpecOfWorker() const {
+  return {
       .kind = IsNative(candidate_.lane) ? worker::WorkerKind::kNative : worker::WorkerKind::kPython,
       .device = device_.kind,
       .folder = stage_.path() / "run",
@@ -285,7 +285,29 @@ Result<bool> Contestant::StartWorker() {
     TRY(memory_.Before());
     worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
     TRY(memory_.After());
+}
+
+Result<void> Contestant::Prestart() {
+  if (IsNative(candidate_.lane) || compile_outcome_ != Outcome::kNotRun) return {};
+  const Stretch stretch(Part::kWorkerStart, candidate_.name);
+  spare_ = TRY(worker::SpawnWorker(SpecOfWorker()));
+  return {};
+}
+
+// The one that was started ahead; where it has died since, it says nothing about the candidate.
+Result<std::unique_ptr<worker::Worker>> Contestant::FreshWorker() {
+  const Stretch stretch(Part::kWorkerStart);
+  if (std::unique_ptr<worker::Worker> spare = std::move(spare_);
+      spare != nullptr && spare->Greet(kStartTimeoutS)) {
+    return spare;
   }
+  return worker::StartWorker(SpecOfWorker());
+}
+
+Result<bool> Contestant::StartWorker() {
+  prepared_ = false;
+  mapped_.clear();
+  worker_ = TRY_IN(FreshWorker(), "starting a worker for " + candidate_.name);
   return Ask(LoadRequest(), kInitTimeoutS);
 }
 
