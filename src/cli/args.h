@@ -96,7 +96,10 @@ struct JudgeArgs {
   fs::path store = "roofmark.db";
   double require_adoption = 0.95;
   double timeout_s = 20;
-  bool timings = false;  // say where the time went
+  std::vector<fs::path> all;  // folders of candidates, instead of candidates
+  bool listen = false;        // jobs as lines on stdin, instead of candidates
+  bool again = false;         // judge what the store knows, too
+  bool timings = false;       // say where the time went
   Format format = Format::kText;
 };
 

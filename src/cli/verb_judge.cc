@@ -9,6 +9,8 @@
 #include "candidate/build.h"
 #include "cli/against.h"
 #include "cli/args.h"
+#include "cli/devices.h"
+#include "cli/judge_modes.h"
 #include "cli/progress.h"
 #include "cli/readiness.h"
 #include "cli/selection.h"
@@ -22,20 +24,6 @@
 
 namespace roofmark::cli {
 namespace {
-
-// A candidate's operator: --operator where one is given, else the folder that it lies in.
-Result<std::string> OperatorOf(const fs::path& path, const JudgeArgs& args,
-                               const suite::Suite& suite) {
-  if (args.selection.operators.size() == 1) return args.selection.operators.front();
-  const fs::path whole = fs::absolute(path).lexically_normal();
-  for (fs::path folder = whole.parent_path(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (suite.FindOperator(folder.filename().string()) != nullptr)
-      return folder.filename().string();
-  }
-  return Fail(ErrorKind::kUsage,
-              path.string() + ": say which operator it implements with --operator NAME");
-}
 
 // The baseline is judged as one more candidate, of the operator that all the others have.
 Result<void> AddBaseline(const JudgeArgs& args, const suite::Suite& suite,
@@ -139,24 +127,9 @@ double LineErrorRate(const std::vector<Workload>& workloads,
   return gate::kComparisonErrorRate / static_cast<double>(lines);
 }
 
-std::string Line(const Verdict& verdict) {
-  std::string line = fmt::format("{:18} {:22} {:24} {:18}", verdict.operator_name, verdict.shape,
-                                 verdict.candidate, OutcomeName(verdict.outcome));
-  if (verdict.time_ns) line += fmt::format(" {:>9}", HumanTime(verdict.time_ns->median));
-  if (verdict.attainment) {
-    line += fmt::format("  S {:.3f} [{:.3f}, {:.3f}]", verdict.attainment->median,
-                        verdict.attainment->low, verdict.attainment->high);
-  }
-  if (verdict.shares) line += fmt::format("  adoption {:.0f} %", 100 * Adoption(*verdict.shares));
-  if (!verdict.reason.empty()) {
-    line += fmt::format("\n    {}", ValidUtf8(verdict.reason.substr(0, verdict.reason.find('\n'))));
-  }
-  return line;
-}
-
 void Print(const Verdict& verdict, Format format) {
   fmt::print("{}\n", format == Format::kJson ? VerdictToJson(verdict, Samples::kOmit).Dump()
-                                             : Line(verdict));
+                                             : VerdictLine(verdict));
   std::fflush(stdout);
 }
 
@@ -181,8 +154,41 @@ void PrintTimings(size_t verdicts, Format format) {
 
 }  // namespace
 
+Result<std::string> OperatorOf(const fs::path& path, const JudgeArgs& args,
+                               const suite::Suite& suite) {
+  if (args.selection.operators.size() == 1) return args.selection.operators.front();
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  for (fs::path folder = whole.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (suite.FindOperator(folder.filename().string()) != nullptr)
+      return folder.filename().string();
+  }
+  return Fail(ErrorKind::kUsage,
+              path.string() + ": say which operator it implements with --operator NAME");
+}
+
+std::string VerdictLine(const Verdict& verdict) {
+  std::string line = fmt::format("{:18} {:22} {:24} {:18}", verdict.operator_name, verdict.shape,
+                                 verdict.candidate, OutcomeName(verdict.outcome));
+  if (verdict.time_ns) line += fmt::format(" {:>9}", HumanTime(verdict.time_ns->median));
+  if (verdict.attainment) {
+    line += fmt::format("  S {:.3f} [{:.3f}, {:.3f}]", verdict.attainment->median,
+                        verdict.attainment->low, verdict.attainment->high);
+  }
+  if (verdict.shares) line += fmt::format("  adoption {:.0f} %", 100 * Adoption(*verdict.shares));
+  if (!verdict.reason.empty()) {
+    line += fmt::format("\n    {}", ValidUtf8(verdict.reason.substr(0, verdict.reason.find('\n'))));
+  }
+  return line;
+}
+
 Result<int> Judge(const JudgeArgs& args) {
   gate::Ledger::Instance().Open();
+  if (!args.all.empty()) return JudgeAll(args);
+  if (args.listen) return JudgeListen(args);
+  if (args.candidates.empty()) {
+    return Fail(ErrorKind::kUsage, "name candidates, a folder of them with --all, or --listen");
+  }
   if (!args.alias.empty() && args.selection.operators.size() != 1) {
     return Fail(ErrorKind::kUsage,
                 "--alias needs --operator: say which operator it stands for; the bundle's "
@@ -197,7 +203,7 @@ Result<int> Judge(const JudgeArgs& args) {
         "--require ready needs --against BASELINE: a kernel is ready when it is better than "
         "what is deployed, so say what that is, e.g. --against torch_eager.py");
   }
-  const DeviceKind kind = TRY(ParseDeviceKind(args.device));
+  const DeviceKind kind = TRY(UseDevice(args.device));
   const suite::Suite suite = TRY(
       LoadSelection(args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));
   const std::vector<pipeline::Entry> entries = TRY(ReadEntries(args, suite));

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,14 +24,32 @@ class Recorder {
                                const std::vector<Entry>& entries, const std::string& command,
                                const std::string& suite_name);
 
+  // From here verdicts are made under these options; each set of options is a run of its own.
+  Result<void> Use(const Json& options);
+  // Keeps the sources of a candidate that Open was not told of.
+  Result<void> Archive(const Candidate& candidate) { return store_.ArchiveCandidate(candidate); }
+  // True where the store has a verdict on the same content, shape, device, suite and options.
+  // Requires: Use was called.
+  bool Knows(const Candidate& candidate, const Workload& workload) const;
+
   Result<void> Add(const Verdict& verdict);
   size_t count() const { return count_; }
 
  private:
-  Recorder(store::Store store, int64_t run) : store_(std::move(store)), run_(run) {}
+  Recorder(store::Store store, store::RunInfo info, int64_t run)
+      : store_(std::move(store)), info_(std::move(info)), run_(run) {}
+  Result<std::set<std::string>> KnownUnder(const Json& details) const;
+
+  struct Run {
+    int64_t id = 0;
+    std::set<std::string> known;  // what the store had before, by content and shape
+  };
 
   store::Store store_;
+  store::RunInfo info_;
   int64_t run_;
+  std::string options_;
+  std::map<std::string, Run> runs_;  // by options
   size_t count_ = 0;
 };
 
