@@ -280,11 +280,6 @@ worker::WorkerSpec Contestant::SpecOfWorker() const {
       .folder = stage_.path() / "run",
       .scratch = stage_.path() / "scratch",
       .environment = ThreadLimits(device_)};
-  {
-    const Stretch stretch(Part::kWorkerStart);
-    TRY(memory_.Before());
-    worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
-    TRY(memory_.After());
 }
 
 Result<void> Contestant::Prestart() {
@@ -307,7 +302,9 @@ Result<std::unique_ptr<worker::Worker>> Contestant::FreshWorker() {
 Result<bool> Contestant::StartWorker() {
   prepared_ = false;
   mapped_.clear();
+  TRY(memory_.Before());
   worker_ = TRY_IN(FreshWorker(), "starting a worker for " + candidate_.name);
+  TRY(memory_.After());
   return Ask(LoadRequest(), kInitTimeoutS);
 }
 

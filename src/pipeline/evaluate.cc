@@ -32,35 +32,6 @@ std::vector<Verdict> Unsupported(const Workload& workload, const Field& field,
   return verdicts;
 }
 
-Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
-                              const std::vector<Entry>& entries, const Machine& machine,
-                              gate::JudgeOptions options, const VerdictSink& sink, size_t* done,
-                              size_t total) {
-  const Operator& op = *workloads.front()->op;
-  const Field field = TRY(Assemble(op, entries, machine.device->info()));
-  if (field.baseline) options.baseline = field.all[*field.baseline];
-  // Before any process of ours uses the device: what must be free again once they all have ended.
-  const std::optional<int64_t> free_bytes = TRY(machine.device->FreeMemory());
-  gate::Reference reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
-  const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
-  for (const Workload* workload : workloads) {
-    Result<std::vector<Verdict>> verdicts =
-        gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
-    if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
-      verdicts = Unsupported(*workload, field, verdicts.error().message());
-      // What failed may have left workers and the device in any state. On a device that is not as
-      // it was, nothing more is judged: the next candidate would pay for the last one.
-      for (gate::Contestant* contestant : field.all) contestant->Restart();
-      reference.Stop();
-      TRY(gate::CheckHealth(*machine.device, free_bytes));
-      reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
-    }
-    if (verdicts && field.baseline) {
-      gate::ExplainMissingComparisons(*field.baseline, &*verdicts);
-    }
-    ++*done;
-    for (const Verdict& verdict : TRY_IN(std::move(verdicts), workload->Id())) {
-      TRY(sink(verdict, *done, total));
 // One operator with its candidates and its workloads.
 struct Group {
   std::vector<const Workload*> workloads;
@@ -132,14 +103,19 @@ Result<void> EvaluateField(const std::vector<const Workload*>& workloads, const 
                            size_t total) {
   const Operator& op = *workloads.front()->op;
   if (field.baseline) options.baseline = field.all[*field.baseline];
+  // What must be free again once every process of ours has ended.
+  const std::optional<int64_t> free_bytes = TRY(machine.device->FreeMemory());
   for (const Workload* workload : workloads) {
     const gate::Bench bench{*machine.device, *TRY(references->Get(op)), *machine.stopwatch};
     Result<std::vector<Verdict>> verdicts =
         gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
     if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
       verdicts = Unsupported(*workload, field, verdicts.error().message());
-      // What failed may have left the reference worker in any state.
+      // What failed may have left workers and the device in any state. On a device that is not as
+      // it was, nothing more is judged: the next candidate would pay for the last one.
+      for (gate::Contestant* contestant : field.all) contestant->Restart();
       references->Drop(op);
+      TRY(gate::CheckHealth(*machine.device, free_bytes));
     }
     if (verdicts && field.baseline) {
       gate::ExplainMissingComparisons(*field.baseline, &*verdicts);
