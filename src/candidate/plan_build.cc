@@ -89,7 +89,8 @@ Result<BuildPlan> PlanBuild(const Candidate& candidate, const fs::path& source_d
                     "-fopenmp",          "-shared",    "-fPIC", "-Wl,-z,defs"};
   } else {
     // --keep leaves each cubin in the folder: the judge hashes them, and the meter must see the
-    // same bytes loaded. No cudart beyond the static one, no vendor library by default.
+    // same bytes loaded, and find them in the library (gate/ghost.h). No cudart beyond the static
+    // one, no vendor library by default.
     plan.device_code = out_dir / "cubins";
     plan.command = {"/bin/sh",
                     "-c",
@@ -100,6 +101,7 @@ Result<BuildPlan> PlanBuild(const Candidate& candidate, const fs::path& source_d
                     "-O3",
                     "-arch=" + WithFeatures(arch),
                     "-lineinfo",
+                    "-no-compress",
                     "-shared",
                     "-Xcompiler",
                     "-fPIC",

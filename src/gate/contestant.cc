@@ -11,7 +11,6 @@
 #include "candidate/build_options.h"
 #include "candidate/vendor.h"
 #include "device/cuda_libraries.h"
-#include "gate/contract.h"
 #include "gate/cuda_provenance.h"
 #include "gate/ledger.h"
 #include "gate/static_check.h"
@@ -27,12 +26,6 @@ constexpr double kCompileTimeoutS = 180;
 constexpr double kStartTimeoutS = 120;
 // Mapping and unmapping, which run no code of the candidate.
 constexpr double kMapTimeoutS = 30;
-
-constexpr const char* kWorkspace = "workspace";
-
-std::string OutName(size_t slot) {
-  return fmt::format("out{}", slot);
-}
 
 // On a CPU the judge waits at the doorbell on a core of its own; threads of the candidate that
 // shared it would be timed waiting for the judge.
@@ -52,6 +45,10 @@ Result<void> CopyFile(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
+
+std::string Contestant::OutputName(size_t slot) {
+  return fmt::format("out{}", slot);
+}
 
 Result<std::unique_ptr<Contestant>> Contestant::Make(Candidate candidate, const Operator& op,
                                                      const device::DeviceInfo& device) {
@@ -103,7 +100,8 @@ Result<void> Contestant::Compile() {
   provenance_.path = "/candidate/" + candidate_.sources.front().string();
   for (const fs::path& source : candidate_.sources) {
     const std::string text = TRY(ReadFile(candidate_.folder / source));
-    std::ranges::move(JitKernelNames(text), std::back_inserter(provenance_.jit_kernels));
+    std::ranges::move(JitKernelNames(text, candidate_.lane),
+                      std::back_inserter(provenance_.jit_kernels));
     std::ranges::move(CudaKernelNames(text), std::back_inserter(provenance_.cuda_kernels));
   }
   return {};
@@ -176,9 +174,10 @@ Result<void> Contestant::KeepProduct(const fs::path& library, const fs::path& de
   provenance_.path = "/candidate/" + library.filename().string();
   if (device_code.empty()) return {};
   for (const fs::path& kept : TRY(ListFolder(outside(device_code)))) {
-    if (kept.extension() == ".cubin") {
-      provenance_.own_code.push_back(meter::CubinHash(TRY(ReadFile(kept))));
-    }
+    if (kept.extension() != ".cubin") continue;
+    own_cubins_.push_back(TRY(ReadFile(kept)));
+    provenance_.own_code.push_back(meter::CubinHash(own_cubins_.back()));
+    provenance_.launches_from_device |= meter::LaunchesFromDevice(own_cubins_.back());
   }
   return {};
 }
@@ -312,8 +311,8 @@ Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& de
                  nullptr, in_fd))) {
       return false;
     }
-    mapped_.push_back(OutName(slot));
-    if (!TRY(Ask(MapRequest(OutName(slot), *outputs_[slot], MapAccess::kReadWrite), kMapTimeoutS,
+    mapped_.push_back(OutputName(slot));
+    if (!TRY(Ask(MapRequest(OutputName(slot), *outputs_[slot], MapAccess::kReadWrite), kMapTimeoutS,
                  nullptr, out_fd))) {
       return false;
     }
@@ -385,7 +384,7 @@ Result<bool> Contestant::Call(size_t slot) {
   return Ask(Json::MakeObject()
                  .Set("do", "call")
                  .Set("in", InputName(slot))
-                 .Set("out", OutName(slot))
+                 .Set("out", OutputName(slot))
                  .Set("workspace", workspace_ ? kWorkspace : ""),
              call_timeout_s_);
 }
@@ -418,7 +417,7 @@ Result<bool> Contestant::Fit(size_t slot, std::string_view phase, Json* reply) {
                  .Set("do", "fit")
                  .Set("phase", phase)
                  .Set("in", InputName(slot))
-                 .Set("out", OutName(slot))
+                 .Set("out", OutputName(slot))
                  .Set("workspace", workspace_ ? kWorkspace : ""),
              call_timeout_s_, reply);
 }
@@ -436,7 +435,7 @@ std::vector<TimedCall> Contestant::CallsOn(const std::vector<size_t>& slots,
   std::vector<TimedCall> calls;
   for (const size_t slot : slots) {
     calls.push_back({.in_name = InputName(slot),
-                     .out_name = OutName(slot),
+                     .out_name = OutputName(slot),
                      .in = inputs[slot],
                      .out = outputs_[slot].get(),
                      .graph = candidate_.mode == Mode::kGraph});
@@ -469,31 +468,6 @@ Result<bool> Contestant::Attribute(Stopwatch& stopwatch, const std::vector<size_
                                call_timeout_s_ * static_cast<double>(slots.size()));
   };
   return Watched(attribute, times);
-}
-
-Result<std::vector<std::string>> Contestant::NameCalls(size_t slot) {
-  std::vector<std::string> names;
-  if (IsNative(candidate_.lane)) return names;
-  const Stretch stretch(Part::kAttribution, candidate_.name);
-  const worker::Answer<Json> answer =
-      TRY(worker_->Ask(Json::MakeObject()
-                           .Set("do", "apis")
-                           .Set("in", InputName(slot))
-                           .Set("out", OutName(slot))
-                           .Set("workspace", workspace_ ? kWorkspace : ""),
-                       call_timeout_s_));
-  if (!answer) {
-    // The next workload gets a fresh process.
-    if (!worker_->alive()) worker_.reset();
-    return names;
-  }
-  const Json* const apis = answer->Find("apis");
-  if (apis == nullptr || !apis->is_array()) return names;
-  for (const Json& name : apis->array()) {
-    constexpr size_t kLongest = 100;
-    if (name.is_string()) names.push_back(name.as_string().substr(0, kLongest));
-  }
-  return names;
 }
 
 }  // namespace roofmark::gate

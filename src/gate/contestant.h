@@ -65,8 +65,9 @@ class Contestant {
   Result<bool> Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                          const std::vector<device::Arena*>& inputs, BatchTimes* times);
 
-  // The functions that one more call on a slot asks PyTorch for, by the worker's testimony. Empty
-  // in native lanes and where the call fails: that is no fault of the calls that were judged.
+  // The functions that one more call on a slot asks for, by the worker's testimony: those of vendor
+  // libraries and the framework from which it launches (on a GPU), then those of PyTorch (in
+  // Python). Empty where the call fails: that is no fault of the calls that were judged.
   Result<std::vector<std::string>> NameCalls(size_t slot);
   // Asks the worker about its fitness for serving (worker/worker_device.h). False when the
   // candidate failed.
@@ -85,9 +86,17 @@ class Contestant {
   }
   const Candidate& candidate() const { return candidate_; }
 
+  // The same candidate, whose kernels do nothing (ghost.h); null, with the reason, where that
+  // cannot be made.
+  Result<std::unique_ptr<Contestant>> MakeGhost(std::string* why_not) const;
+  std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
+
   Verdict verdict;
+  bool vouched = false;  // a ghost replay has found nothing against it
 
  private:
+  static constexpr const char* kWorkspace = "workspace";
+  static std::string OutputName(size_t slot);
   Contestant(Candidate candidate, const Operator& op, const device::DeviceInfo& device,
              TempDir stage)
       : candidate_(std::move(candidate)), op_(op), device_(device), stage_(std::move(stage)) {}
@@ -112,6 +121,7 @@ class Contestant {
   // Asks the worker, watched.
   Result<bool> Ask(const Json& request, double timeout_s, Json* reply = nullptr,
                    std::span<const int> fds = {});
+  Result<Json> AskAside(size_t slot, std::string_view verb, std::string_view phase);
   Result<bool> Judge(worker::Mishap mishap);
   // Whether its process holds no more of the device's memory than it may; if not, it is refused.
   Result<bool> HoldsLittle();
@@ -123,6 +133,7 @@ class Contestant {
   device::DeviceInfo device_;
   TempDir stage_;  // src/ as given, include/, build/ and scratch/ writable, run/ read-only
   Provenance provenance_;
+  std::vector<std::string> own_cubins_;  // of provenance_.own_code
   Gate gate_ = Gate::kCompile;
   Outcome compile_outcome_ = Outcome::kNotRun;
   std::string compile_reason_;
@@ -136,5 +147,10 @@ class Contestant {
   std::unique_ptr<device::Arena> workspace_;
   std::vector<std::string> mapped_;
 };
+
+// The contract that a worker needs to call a candidate: names in the order of the argument struct,
+// `arguments`, the card's inputs with those that are updated in place, in the card's order, and
+// `lists`, the axes that are lists, which Python alone is given.
+Json ContractOf(const Operator& op);
 
 }  // namespace roofmark::gate

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <system_error>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "gate/framework_fills.h"
+#include "gate/scratch_files.h"
 
 namespace roofmark::gate {
 namespace {
@@ -25,6 +26,10 @@ constexpr std::array<std::string_view, 3> kTritonLaunchers = {"cuda_utils", "__t
                                                               "libtriton"};
 // TorchInductor loads its kernels itself where it does not go through Triton's launcher.
 constexpr std::array<std::string_view, 1> kInductorLaunchers = {"libtorch_python"};
+// What loads what the CuTe DSL and TileLang compiled. Source: as above.
+constexpr std::array<std::string_view, 6> kDslLoaders = {"libcute_dsl_runtime", "cydriver",
+                                                         "driver.cpython",      "libtvm_runtime",
+                                                         "libtilelang",         "libtvm_ffi"};
 // Where only the candidate can have put a shared object.
 constexpr std::array<std::string_view, 6> kCandidatesPlaces = {
     "/candidate/", "/scratch/", "/tmp/", "/dev/shm/", "/memfd:", "/proc/self/"};
@@ -69,15 +74,20 @@ bool IsSymbolOf(const std::vector<std::string>& functions, const std::string& sy
   });
 }
 
+// Languages whose compilers leave libraries in the scratch folder, or load them by their own.
+bool CompilesFiles(Lane lane) {
+  return IsDsl(lane) && lane != Lane::kTriton && lane != Lane::kGluon;
+}
+
 // Code from the candidate's own files that no compilation of the judge's explains. An extension
 // that its Python built in the worker is its own when the kernel stands in the clear text of its
 // source.
 Owner OwnerOfBrought(const std::string& kernel, const Provenance& provenance) {
-  // The compilers of these languages leave libraries in the cache that the candidate can write,
-  // too; nothing tells the two apart.
-  const bool compiles_files =
-      IsDsl(provenance.lane) && provenance.lane != Lane::kTriton && provenance.lane != Lane::kGluon;
-  if (compiles_files) return Owner::kDsl;
+  // The candidate can write where these compilers do, so the name alone tells the two apart.
+  if (CompilesFiles(provenance.lane) &&
+      IsKernelOf(provenance.lane, provenance.jit_kernels, kernel)) {
+    return Owner::kDsl;
+  }
   const bool python = !IsNative(provenance.lane);
   return python && IsSymbolOf(provenance.cuda_kernels, kernel) ? Owner::kOwn : Owner::kPrebuilt;
 }
@@ -87,10 +97,18 @@ Owner OwnerOfModule(const MeteredModule& module, const std::string& kernel,
   if (Contains(provenance.own_code, module.sha256)) return Owner::kOwn;
   const std::string_view loader = FileName(module.loader);
   if (StartsWithAny(loader, kVendorLibraries)) return Owner::kVendor;
-  if (StartsWithAny(loader, kFrameworkLibraries)) return Owner::kFramework;
+  if (StartsWithAny(loader, kFrameworkLibraries)) {
+    // A library of that name among the candidate's files may hold anything.
+    const bool its_own = !StartsWithAny(std::string_view(module.loader), kCandidatesPlaces);
+    return its_own && IsFillKernel(kernel) ? Owner::kRuntime : Owner::kFramework;
+  }
   if (StartsWithAny(kernel, kVendorKernels)) return Owner::kVendor;
   if (StartsWithAny(loader, kTritonLaunchers)) return OwnerOfTriton(kernel, provenance);
   if (StartsWithAny(loader, kInductorLaunchers)) return OwnerOfTriton(kernel, provenance);
+  if (CompilesFiles(provenance.lane) && StartsWithAny(loader, kDslLoaders)) {
+    const bool its_own = IsKernelOf(provenance.lane, provenance.jit_kernels, kernel);
+    return its_own ? Owner::kDsl : Owner::kUnknown;
+  }
   const std::string_view path = module.loader;
   if (StartsWithAny(path, kCandidatesPlaces)) {
     return OwnerOfBrought(kernel, provenance);
@@ -100,8 +118,12 @@ Owner OwnerOfModule(const MeteredModule& module, const std::string& kernel,
   return Owner::kUnknown;
 }
 
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || IsDigit(c) || c == '_';
 }
 
 std::string_view DecoratorName(std::string_view line) {
@@ -152,24 +174,9 @@ std::vector<std::string> CudaKernelNames(std::string_view text) {
 }
 
 std::vector<std::string> GeneratedKernels(const std::filesystem::path& scratch) {
-  namespace fs = std::filesystem;
-  // Generated files are some KiB; a candidate may leave anything here.
-  constexpr uintmax_t kLargest = uintmax_t{4} << 20;
-  constexpr int kMostFiles = 4096;
   std::vector<std::string> names;
-  std::error_code error;
-  int files = 0;
-  for (auto at = fs::recursive_directory_iterator(
-           scratch, fs::directory_options::skip_permission_denied, error);
-       !error && at != fs::recursive_directory_iterator() && files < kMostFiles;
-       at.increment(error)) {
-    std::error_code ignored;
-    if (at->path().extension() != ".py" || !at->is_regular_file(ignored) ||
-        at->is_symlink(ignored) || at->file_size(ignored) > kLargest) {
-      continue;
-    }
-    ++files;
-    if (const auto text = ReadFile(at->path())) {
+  for (const std::filesystem::path& file : ScratchFiles(scratch, ".py")) {
+    if (const auto text = ReadFile(file)) {
       std::ranges::copy_if(JitKernelNames(*text), std::back_inserter(names),
                            [](const auto& name) { return StartsWithAny(name, kInductorKernels); });
     }
@@ -177,14 +184,38 @@ std::vector<std::string> GeneratedKernels(const std::filesystem::path& scratch) 
   return names;
 }
 
-std::vector<std::string> JitKernelNames(std::string_view python) {
+bool IsKernelOf(Lane lane, const std::vector<std::string>& functions, std::string_view kernel) {
+  return std::ranges::any_of(functions, [&](const std::string& function) {
+    switch (lane) {
+      case Lane::kCuteDsl:
+        return kernel.starts_with("kernel_" + function + "_") ||
+               kernel.starts_with("kernel_cutlass_" + function + "_");
+      case Lane::kTileLang: {
+        const std::string name = function + "_kernel";
+        if (!kernel.starts_with(name)) return false;
+        const std::string_view rest = kernel.substr(name.size());
+        return rest.empty() || (rest.starts_with('_') && rest.size() > 1 &&
+                                std::ranges::all_of(rest.substr(1), IsDigit));
+      }
+      default:
+        return kernel == function;
+    }
+  });
+}
+
+std::vector<std::string> JitKernelNames(std::string_view python, Lane lane) {
+  const auto marks = [lane](std::string_view decorator) {
+    const std::string_view last = decorator.substr(decorator.rfind('.') + 1);
+    return last == "jit" || (last == "kernel" && lane == Lane::kCuteDsl) ||
+           (last == "kernel" && lane == Lane::kFlyDsl) ||
+           (last == "prim_func" && lane == Lane::kTileLang);
+  };
   std::vector<std::string> names;
   bool decorated = false;
   for (const std::string_view raw : Split(python, '\n')) {
     const std::string_view line = Trim(raw);
     if (line.starts_with('@')) {
-      const std::string_view name = DecoratorName(line);
-      decorated = decorated || name == "jit" || name.ends_with(".jit");
+      decorated = decorated || marks(DecoratorName(line));
     } else if (line.starts_with("def ")) {
       std::string_view name = line.substr(4);
       size_t end = 0;
@@ -196,6 +227,11 @@ std::vector<std::string> JitKernelNames(std::string_view python) {
     }
   }
   return names;
+}
+
+bool IsForeignLibrary(std::string_view path) {
+  const std::string_view name = FileName(path);
+  return StartsWithAny(name, kVendorLibraries) || StartsWithAny(name, kFrameworkLibraries);
 }
 
 Owner OwnerOf(const MeterReport& report, const MeteredOperation& operation,
@@ -210,6 +246,14 @@ Owner OwnerOf(const MeterReport& report, const MeteredOperation& operation,
     return OwnerOfModule(report.modules[module], name.name, provenance) == first;
   });
   return agree ? first : Owner::kUnknown;
+}
+
+Owner OwnerOfChildren(const MeterReport& report, const Provenance& provenance) {
+  const bool foreign = std::ranges::any_of(report.modules, [&](const MeteredModule& module) {
+    return StartsWithAny(std::string_view(module.loader), kCandidatesPlaces) &&
+           !Contains(provenance.own_code, module.sha256);
+  });
+  return foreign ? Owner::kUnknown : Owner::kOwn;
 }
 
 }  // namespace roofmark::gate

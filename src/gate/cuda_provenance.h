@@ -21,9 +21,15 @@
 
 namespace roofmark::gate {
 
-// Names of the functions that are decorated with @triton.jit (or @jit, @gluon.jit, with or without
-// arguments, below or above an autotuner) in a Python source.
-std::vector<std::string> JitKernelNames(std::string_view python);
+// Names of the functions that are decorated as kernels in a Python source: with @triton.jit (or
+// @jit, @gluon.jit, with or without arguments, below or above an autotuner) in any lane, and with
+// what the lane's own language has besides: @cute.kernel, @T.prim_func.
+std::vector<std::string> JitKernelNames(std::string_view python, Lane lane = Lane::kTriton);
+
+// Whether the language of a lane would give its kernel from one of these functions this name: the
+// function's own, kernel_NAME_..._0 and kernel_cutlass_NAME_..._0 in the CuTe DSL, NAME_kernel and
+// NAME_kernel_1 in TileLang. Source: nvidia-cutlass-dsl 4.8 (base_dsl/dsl.py), TileLang 0.1.15.
+bool IsKernelOf(Lane lane, const std::vector<std::string>& functions, std::string_view kernel);
 
 // Names of the functions that are declared __global__ in any text: CUDA sources, and Python with
 // CUDA in a string.
@@ -34,7 +40,15 @@ std::vector<std::string> CudaKernelNames(std::string_view text);
 // may be the candidate's own inside a compiled function. What cannot be read is left out.
 std::vector<std::string> GeneratedKernels(const std::filesystem::path& scratch);
 
+// Whether the file at this path goes by the name of a vendor's library or of the framework's.
+bool IsForeignLibrary(std::string_view path);
+
 Owner OwnerOf(const MeterReport& report, const MeteredOperation& operation,
               const Provenance& provenance);
+
+// Whose the kernels are that kernels of the judge's own compilation launched: a kernel can only
+// name those that it was linked with, unless the host handed it the address of another module's.
+// So they are the candidate's where nothing but that compilation came out of its files.
+Owner OwnerOfChildren(const MeterReport& report, const Provenance& provenance);
 
 }  // namespace roofmark::gate

@@ -70,6 +70,25 @@ TEST(Provenance, TellsVendorFrameworkAndCompilerByTheirLoaders) {
   EXPECT_EQ(OwnerFrom("triton_poi_fused_0", {{.loader = kTriton}}, provenance), Owner::kCompiler);
 }
 
+// As an H200 reported what torch.zeros(n) runs.
+constexpr const char* kFill =
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_"
+    "T1_";
+
+TEST(Provenance, TheFrameworksFillsAreHelpersLikeMemset) {
+  const Provenance provenance{.lane = Lane::kTriton};
+  EXPECT_EQ(OwnerFrom(kFill, {{.loader = kTorch}}, provenance), Owner::kRuntime);
+}
+
+TEST(Provenance, AFillOfSomebodyElseIsNoHelper) {
+  const Provenance provenance{.lane = Lane::kTriton};
+  EXPECT_EQ(OwnerFrom(kFill, {{.loader = "/scratch/libtorch_cuda.so"}}, provenance),
+            Owner::kFramework);
+  EXPECT_EQ(OwnerFrom(kFill, {{.loader = "/scratch/build/ext.so"}}, provenance), Owner::kPrebuilt);
+  EXPECT_EQ(OwnerFrom(kFill, {{.loader = kTorch}, {.loader = "/scratch/mine.so"}}, provenance),
+            Owner::kUnknown);
+}
+
 TEST(Provenance, ATritonKernelIsTheCandidatesWhenItsSourceDefinesIt) {
   const Provenance provenance{.lane = Lane::kTriton, .jit_kernels = {"rms_norm_kernel"}};
   EXPECT_EQ(OwnerFrom("rms_norm_kernel", {{.loader = kTriton}}, provenance), Owner::kDsl);
@@ -147,6 +166,32 @@ def third(
     pass
 )py"),
               ElementsAre("first_kernel", "second", "third"));
+}
+
+TEST(JitKernels, OfTheCuteDslAndTileLangHaveMarksOfTheirOwn) {
+  constexpr const char* kText =
+      "@cute.kernel\ndef gate(x): pass\n@T.prim_func\ndef main(x): pass\n";
+  EXPECT_THAT(JitKernelNames(kText, Lane::kCuteDsl), ElementsAre("gate"));
+  EXPECT_THAT(JitKernelNames(kText, Lane::kTileLang), ElementsAre("main"));
+  EXPECT_THAT(JitKernelNames(kText), IsEmpty());
+}
+
+TEST(Provenance, KernelsOfTheCuteDslAndTileLangAreKnownByWhatTheirCompilersCallThem) {
+  const Provenance cute{.lane = Lane::kCuteDsl, .jit_kernels = {"gate"}};
+  constexpr const char* kCuteLoader = "/x/nvidia_cutlass_dsl/cu12/lib/libcute_dsl_runtime.so";
+  EXPECT_EQ(OwnerFrom("kernel_gate_0", {{.loader = kCuteLoader}}, cute), Owner::kDsl);
+  EXPECT_EQ(OwnerFrom("kernel_cutlass_gate_tensorptrbf16_0", {{.loader = kCuteLoader}}, cute),
+            Owner::kDsl);
+  EXPECT_EQ(OwnerFrom("kernel_gater_0", {{.loader = kCuteLoader}}, cute), Owner::kUnknown);
+  EXPECT_EQ(OwnerFrom("kernel_gate_0", {{.loader = kTorch}}, cute), Owner::kFramework);
+
+  const Provenance tile{.lane = Lane::kTileLang, .jit_kernels = {"main"}};
+  for (const char* kernel : {"main_kernel", "main_kernel_1"}) {
+    EXPECT_EQ(OwnerFrom(kernel, {{.loader = "/scratch/.cache/k.so"}}, tile), Owner::kDsl);
+  }
+  for (const char* kernel : {"main_kernel_", "main_kernels", "other_kernel", "main"}) {
+    EXPECT_EQ(OwnerFrom(kernel, {{.loader = "/scratch/.cache/k.so"}}, tile), Owner::kPrebuilt);
+  }
 }
 
 TEST(JitKernels, AreNotFunctionsWithOtherDecorators) {

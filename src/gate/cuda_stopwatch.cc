@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -297,8 +298,10 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatc
                                             const Provenance& provenance) const {
   if (!batch.meter.fault.empty()) return FromEvents(batch);
   const bool returns = !IsNative(provenance.lane);
+  const Children children =
+      provenance.launches_from_device ? Children::kUnreported : Children::kNone;
   const Timeline timeline = CutIntoCalls(batch.meter, stage_sha256_, calls.size(),
-                                         returns ? Settling::kCopies : Settling::kNone);
+                                         returns ? Settling::kCopies : Settling::kNone, children);
   if (!timeline.fault.empty()) return Refused(Outcome::kClocksDisagree, timeline.fault);
   const Timeline empty_timeline =
       CutIntoCalls(empty.meter, stage_sha256_, calls.size(), Settling::kNone);
@@ -326,6 +329,12 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatc
     times.time_ns = {std::max(seen, (batch.whole_ns - empty.whole_ns) / count)};
     times.level = "run() waits for the device: its time is by the judge's clock, queueing included";
   }
+  if (children == Children::kUnreported) {
+    times.level += fmt::format(
+        "{}kernels launch kernels, which CUPTI does not report: a call ends "
+        "with the judge's mark behind it",
+        times.level.empty() ? "" : "; ");
+  }
   FillOwners(batch.meter, timeline, provenance, times);
   return times;
 }
@@ -342,6 +351,7 @@ std::string NameOfCode(const MeterReport& report, const MeteredOperation& operat
 void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeline,
                                const Provenance& provenance, BatchTimes& times) const {
   std::map<std::pair<Owner, std::string>, double> by_kernel;
+  std::set<std::string> dsl_code;
   double total = 0;
   for (const CallSpan& call : timeline.calls) {
     for (const size_t index : call.operations) {
@@ -351,8 +361,19 @@ void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeli
       times.owner_ns[static_cast<size_t>(owner)] += ns;
       by_kernel[{owner, NameOfCode(report, operation, owner)}] += ns;
       total += ns;
+      if (owner != Owner::kDsl) continue;
+      for (const size_t module : report.names[operation.name].modules) {
+        dsl_code.insert(report.modules[module].sha256);
+      }
+    }
+    if (call.unseen_ns > 0) {
+      const Owner owner = OwnerOfChildren(report, provenance);
+      times.owner_ns[static_cast<size_t>(owner)] += call.unseen_ns;
+      by_kernel[{owner, "what kernels launched"}] += call.unseen_ns;
+      total += call.unseen_ns;
     }
   }
+  times.dsl_code.assign(dsl_code.begin(), dsl_code.end());
   std::vector<std::pair<double, std::string>> lines;
   for (const auto& [key, ns] : by_kernel) {
     lines.emplace_back(-ns, fmt::format("{} {:.1f} % {}", OwnerName(key.first),

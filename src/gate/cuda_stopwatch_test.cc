@@ -116,6 +116,38 @@ TEST_F(CudaStopwatchTest, ForeignKernelsAreNamedWithTheirLibrary) {
   EXPECT_THAT((*times)->kernels, ElementsAre(HasSubstr("own_kernel (")));
 }
 
+TEST_F(CudaStopwatchTest, CountsWhatKernelsLaunchForTheCandidateThatWasCompiledHere) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  ASSERT_THAT(
+      stopwatch_->Prepare(worker_,
+                          {.lane = Lane::kCuda, .own_code = {"own"}, .launches_from_device = true}),
+      IsOk());
+  auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->time_ns, ElementsAre(18'000, 18'000));
+  EXPECT_DOUBLE_EQ((*times)->owner_ns[static_cast<size_t>(Owner::kOwn)], 36'000);
+  EXPECT_THAT((*times)->kernels,
+              ElementsAre("own 80.6 % what kernels launched", "own 19.4 % own_kernel"));
+  EXPECT_THAT((*times)->level, HasSubstr("kernels launch kernels"));
+  // A module beside it that no compilation explains could be what they launched.
+  meter_.Module("another", "/candidate/candidate.so");
+  times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_DOUBLE_EQ((*times)->owner_ns[static_cast<size_t>(Owner::kUnknown)], 29'000);
+}
+
+TEST_F(CudaStopwatchTest, TellsWhichCodeRanAsTheLanguages) {
+  own_ = meter_.Name("gate", {meter_.Module("cubin", "/scratch/.triton/K/cuda_utils.so")});
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  ASSERT_THAT(stopwatch_->Prepare(worker_, {.lane = Lane::kTriton, .jit_kernels = {"gate"}}),
+              IsOk());
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->dsl_code, ElementsAre("cubin"));
+}
+
 TEST_F(CudaStopwatchTest, KeepsTheProvenanceOfWorkersThatTakeTurns) {
   Kernel(0, 2'000, 3'000);
   Kernel(1, 2'000, 4'000);

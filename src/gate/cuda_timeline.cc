@@ -177,6 +177,19 @@ void Place(const MeterReport& report, size_t index, const std::vector<Window>& w
   }
 }
 
+// `end` is when the call ended by other evidence than its operations, or 0.
+void Measure(const MeterReport& report, int64_t end, CallSpan& call) {
+  if (call.operations.empty()) return;
+  int64_t first = std::numeric_limits<int64_t>::max();
+  int64_t last = 0;
+  for (const size_t index : call.operations) {
+    first = std::min(first, report.operations[index].start_ns);
+    last = std::max(last, report.operations[index].end_ns);
+  }
+  call.unseen_ns = static_cast<double>(std::max(int64_t{0}, end - last));
+  call.device_ns = static_cast<double>(last - first) + call.unseen_ns;
+}
+
 }  // namespace
 
 Result<MeterReport> ParseMeterReport(const Json& json) {
@@ -199,7 +212,7 @@ Result<MeterReport> ParseMeterReport(const Json& json) {
 }
 
 Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls,
-                      Settling settling) {
+                      Settling settling, Children children) {
   Timeline timeline;
   timeline.calls.resize(calls);
   if (!report.fault.empty()) {
@@ -222,14 +235,9 @@ Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256
   for (const size_t index : staged.others) {
     Place(report, index, staged.windows, settling, timeline);
   }
-  for (CallSpan& call : timeline.calls) {
-    int64_t first = std::numeric_limits<int64_t>::max();
-    int64_t last = 0;
-    for (const size_t index : call.operations) {
-      first = std::min(first, report.operations[index].start_ns);
-      last = std::max(last, report.operations[index].end_ns);
-    }
-    if (!call.operations.empty()) call.device_ns = static_cast<double>(last - first);
+  for (size_t i = 0; i < calls; ++i) {
+    const int64_t end = children == Children::kUnreported ? staged.windows[i].end : 0;
+    Measure(report, end, timeline.calls[i]);
   }
   return timeline;
 }

@@ -49,6 +49,7 @@ Result<MeterReport> ParseMeterReport(const Json& json);
 
 struct CallSpan {
   double device_ns = 0;            // first start to last end; 0 when nothing ran
+  double unseen_ns = 0;            // the end of device_ns in which only unreported kernels ran
   double settle_ns = 0;            // the worker's own copies behind the call
   std::vector<size_t> operations;  // into MeterReport::operations
 };
@@ -67,9 +68,15 @@ struct Timeline {
 // mark that ends the call. Copies there, and nothing else, are allowed for such lanes.
 enum class Settling { kNone, kCopies };
 
+// CUPTI reports no kernel that a kernel launched (dynamic parallelism). But the stream goes on only
+// when a parent and all its descendants are done (CUDA programming guide, Dynamic Parallelism: a
+// grid is complete when its children are), so where there may be children a call ends when the mark
+// behind it starts: late by the gap before that mark, never early.
+enum class Children { kNone, kUnreported };
+
 // `stage_sha256` is the hash of the stage's cubin (device/cuda_stage.h), by which its kernels are
 // recognised.
 Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls,
-                      Settling settling);
+                      Settling settling, Children children = Children::kNone);
 
 }  // namespace roofmark::gate

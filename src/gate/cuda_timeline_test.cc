@@ -43,6 +43,16 @@ TEST_F(TimelineTest, SpansFromTheFirstStartToTheLastEndOnAnyStream) {
   EXPECT_DOUBLE_EQ(timeline.calls[1].device_ns, 5'000);
 }
 
+TEST_F(TimelineTest, WhereKernelsLaunchKernelsACallEndsWithTheMarkBehindIt) {
+  Kernel(0, 2'000, 3'000);
+  const auto report = ParseMeterReport(meter_.Report());
+  const Timeline timeline =
+      CutIntoCalls(*report, kStage, 2, Settling::kNone, Children::kUnreported);
+  EXPECT_DOUBLE_EQ(timeline.calls[0].device_ns, 18'000);
+  EXPECT_DOUBLE_EQ(timeline.calls[0].unseen_ns, 15'000);
+  EXPECT_DOUBLE_EQ(timeline.calls[1].device_ns, 0);
+}
+
 TEST_F(TimelineTest, MeasuresTheFlushesBehindTheCalls) {
   EXPECT_DOUBLE_EQ(Cut().flush_ns, 38'000);
 }

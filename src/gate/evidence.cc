@@ -62,6 +62,8 @@ Result<Timing> TimingOf(const Verdict& archived) {
   }
   timing.kernels = archived.kernels;
   timing.unsynchronised = TRY(json.String("unsynchronised"));
+  // Verdicts from before there were such witnesses say nothing.
+  if (json.Find("refuted") != nullptr) timing.refuted = TRY(json.String("refuted"));
   timing.level = TRY(json.String("level"));
   return timing;
 }
@@ -79,6 +81,7 @@ Json TimingToJson(const Timing& timing) {
       .Set("host_ns", Numbers(timing.host_ns))
       .Set("owner_ns", std::move(owners))
       .Set("unsynchronised", timing.unsynchronised)
+      .Set("refuted", timing.refuted)
       .Set("level", timing.level);
 }
 

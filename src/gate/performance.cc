@@ -10,6 +10,7 @@
 #include "gate/evidence.h"
 #include "gate/output_check.h"
 #include "gate/timing.h"
+#include "gate/witnesses.h"
 
 namespace roofmark::gate {
 namespace {
@@ -109,6 +110,8 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
       if (Enough(timings[contestant], plan)) {
         if (FellBack(timings[contestant], contestant->verdict.role, options.require_adoption)) {
           timings[contestant].called = TRY(contestant->NameCalls(round.order.front()));
+        } else {
+          TRY(AskWitnesses(session, *contestant, options, &timings[contestant]));
         }
         Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
         contestant->verdict.evidence =

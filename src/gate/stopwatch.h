@@ -43,6 +43,8 @@ struct BatchTimes {
   // Device time (CPU: task time) by owner in nanoseconds, summed over the batch.
   Shares owner_ns{};
   std::vector<std::string> kernels;  // distinct, "owner  ns  name"
+  // Hashes of the code objects, each once, whose kernels ran as the language's (Owner::kDsl).
+  std::vector<std::string> dsl_code;
   // Evidence that work ran outside its call's window; empty when there is none.
   std::string unsynchronised;
   // The APIs through which foreign code was reached, most telling first: testimony, for a person.
@@ -57,6 +59,8 @@ struct Provenance {
   // SHA-256 of each cubin that the judge's own compilation produced: the one witness that the
   // candidate cannot write. Empty for lanes that compile in their worker.
   std::vector<std::string> own_code;
+  // Whether that code can launch kernels from kernels, which no meter reports.
+  bool launches_from_device = false;
   // Names of the kernels that the candidate's source defines in a DSL, read by the judge
   // (JitKernelNames in cuda_provenance.h). Empty for native lanes.
   std::vector<std::string> jit_kernels;

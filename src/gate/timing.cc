@@ -88,6 +88,7 @@ std::pair<Outcome, std::string> FaultOf(const Timing& timing, const Sol& sol,
     return {Outcome::kFallback,
             FallbackReason(timing, SharesOf(timing.owner_ns), options.require_adoption)};
   }
+  if (!timing.refuted.empty()) return {Outcome::kFallback, timing.refuted};
   if (std::string fault = stopwatch.ClockFault(*verdict.clocks); !fault.empty()) {
     return {Outcome::kClocksDisagree, std::move(fault)};
   }
@@ -135,6 +136,9 @@ void Timing::Add(const BatchTimes& times) {
   for (size_t i = 0; i < owner_ns.size(); ++i) owner_ns[i] += times.owner_ns[i];
   if (!times.kernels.empty()) kernels = times.kernels;
   if (!times.called.empty()) called = times.called;
+  for (const std::string& code : times.dsl_code) {
+    if (std::ranges::find(dsl_code, code) == dsl_code.end()) dsl_code.push_back(code);
+  }
   if (unsynchronised.empty()) unsynchronised = times.unsynchronised;
   if (level.empty()) level = times.level;
 }

@@ -21,8 +21,11 @@ struct Timing {
   std::vector<double> host_ns;
   Shares owner_ns{};
   std::vector<std::string> kernels;
-  std::vector<std::string> called;  // BatchTimes::called
+  std::vector<std::string> called;    // BatchTimes::called
+  std::vector<std::string> dsl_code;  // BatchTimes::dsl_code, of all batches
   std::string unsynchronised;
+  // Why the candidate's code is not what computes, though by its provenance it is (witnesses.h).
+  std::string refuted;
   std::string level;
   ClockLog device_clocks;
   int checked_in_full = 0;

@@ -131,6 +131,14 @@ TEST_F(ConcludeTest, WhatCouldNotBeMeasuredIsAbsentAndNotHeldAgainstAnyone) {
   EXPECT_FALSE(verdict.shares.has_value());
 }
 
+TEST_F(ConcludeTest, WhatAWitnessRefutesIsAFallback) {
+  Timing timing = Steady();
+  timing.refuted = "something else computes them";
+  const Verdict verdict = Conclusion(timing);
+  EXPECT_EQ(verdict.outcome, Outcome::kFallback);
+  EXPECT_EQ(verdict.reason, "something else computes them");
+}
+
 TEST_F(ConcludeTest, NamesTheEarliestFaultWhenThereAreSeveral) {
   Timing timing = Steady(Owner::kVendor);
   stopwatch_.fault = "the clocks disagree";

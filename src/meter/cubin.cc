@@ -13,6 +13,9 @@ namespace roofmark::meter {
 namespace {
 
 constexpr std::string_view kCode = ".text.";
+// What device code asks the driver for when it launches something.
+constexpr std::string_view kLaunchCall = "__cuda_syscall_cnpv2Launch";
+constexpr std::string_view kGraphLaunchCall = "cudaGraphLaunch";
 
 template <typename T>
 std::optional<T> At(std::string_view bytes, uint64_t offset) {
@@ -41,6 +44,19 @@ std::vector<Elf64_Shdr> Sections(std::string_view bytes, const Elf64_Ehdr& heade
   return sections;
 }
 
+std::string_view Part(std::string_view bytes, const Elf64_Shdr& section) {
+  if (section.sh_offset > bytes.size() || section.sh_size > bytes.size() - section.sh_offset) {
+    return {};
+  }
+  return bytes.substr(section.sh_offset, section.sh_size);
+}
+
+std::string_view NameAt(std::string_view table, uint64_t offset) {
+  if (offset >= table.size()) return {};
+  const std::string_view name = table.substr(offset);
+  return name.substr(0, name.find('\0'));
+}
+
 }  // namespace
 
 size_t CubinExtent(std::string_view bytes) {
@@ -62,17 +78,30 @@ std::vector<std::string> CubinKernels(std::string_view bytes) {
   if (!header) return {};
   const std::vector<Elf64_Shdr> sections = Sections(bytes, *header);
   if (header->e_shstrndx >= sections.size()) return {};
-  const Elf64_Shdr& names = sections[header->e_shstrndx];
-  if (names.sh_offset > bytes.size() || names.sh_size > bytes.size() - names.sh_offset) return {};
-  const std::string_view table = bytes.substr(names.sh_offset, names.sh_size);
+  const std::string_view table = Part(bytes, sections[header->e_shstrndx]);
   std::vector<std::string> kernels;
   for (const Elf64_Shdr& section : sections) {
-    if (section.sh_name >= table.size()) continue;
-    std::string_view name = table.substr(section.sh_name);
-    name = name.substr(0, name.find('\0'));
+    const std::string_view name = NameAt(table, section.sh_name);
     if (name.starts_with(kCode)) kernels.emplace_back(name.substr(kCode.size()));
   }
   return kernels;
+}
+
+bool LaunchesFromDevice(std::string_view bytes) {
+  const auto header = Header(bytes);
+  if (!header) return false;
+  const std::vector<Elf64_Shdr> sections = Sections(bytes, *header);
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
+    const std::string_view names = Part(bytes, sections[section.sh_link]);
+    const std::string_view symbols = Part(bytes, section);
+    for (uint64_t at = 0; const auto symbol = At<Elf64_Sym>(symbols, at); at += sizeof *symbol) {
+      if (symbol->st_shndx != SHN_UNDEF) continue;
+      const std::string_view name = NameAt(names, symbol->st_name);
+      if (name.starts_with(kLaunchCall) || name == kGraphLaunchCall) return true;
+    }
+  }
+  return false;
 }
 
 std::string CubinHash(std::string_view bytes) {

@@ -18,6 +18,11 @@ size_t CubinExtent(std::string_view bytes);
 // Empty when this is no well-formed cubin.
 std::vector<std::string> CubinKernels(std::string_view bytes);
 
+// Whether its kernels can launch other kernels, or graphs (dynamic parallelism): it asks the driver
+// for what does so. Seen of nvcc 13.0: __cuda_syscall_cnpv2LaunchDeviceV2 and cudaGraphLaunch are
+// undefined symbols of a linked cubin.
+bool LaunchesFromDevice(std::string_view bytes);
+
 // SHA-256 of the cubin's own extent, or of all bytes where that is unknown.
 std::string CubinHash(std::string_view bytes);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meter/cubin.h"
 
+#include <elf.h>
+
+#include <array>
+
 #include "base/hash.h"
 #include "base/testing.h"
 #include "device/cuda_stage.h"
@@ -31,6 +35,50 @@ TEST(Cubin, IsNothingWithoutAnElfHeader) {
   EXPECT_EQ(CubinHash("not a cubin"), Sha256("not a cubin"));
 }
 
+template <typename T>
+std::string BytesOf(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+// An ELF file whose one symbol has this name and is defined in section `place`.
+std::string WithSymbol(const std::string& name, uint16_t place) {
+  const std::string names = std::string(1, '\0') + name + '\0';
+  Elf64_Sym symbol{};
+  symbol.st_name = 1;
+  symbol.st_shndx = place;
+  Elf64_Ehdr header{};
+  std::copy_n(ELFMAG, SELFMAG, header.e_ident);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ehsize = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  header.e_shoff = sizeof header + names.size() + sizeof symbol;
+  std::array<Elf64_Shdr, 2> sections{};
+  sections[0].sh_type = SHT_STRTAB;
+  sections[0].sh_offset = sizeof header;
+  sections[0].sh_size = names.size();
+  sections[1].sh_type = SHT_SYMTAB;
+  sections[1].sh_link = 0;
+  sections[1].sh_offset = sizeof header + names.size();
+  sections[1].sh_size = sizeof symbol;
+  return BytesOf(header) + names + BytesOf(symbol) + BytesOf(sections);
+}
+
+TEST(Cubin, LaunchesFromTheDeviceWhenItAsksTheDriverForThat) {
+  EXPECT_TRUE(LaunchesFromDevice(WithSymbol("__cuda_syscall_cnpv2LaunchDeviceV2", SHN_UNDEF)));
+  EXPECT_TRUE(LaunchesFromDevice(WithSymbol("cudaGraphLaunch", SHN_UNDEF)));
+}
+
+TEST(Cubin, LaunchesNothingByDefinitionsOrOtherCalls) {
+  EXPECT_FALSE(LaunchesFromDevice(WithSymbol("cudaGraphLaunch", 1)));
+  EXPECT_FALSE(LaunchesFromDevice(WithSymbol("vprintf", SHN_UNDEF)));
+  EXPECT_FALSE(LaunchesFromDevice("not a cubin"));
+  const std::string whole = WithSymbol("cudaGraphLaunch", SHN_UNDEF);
+  for (size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_FALSE(LaunchesFromDevice(std::string_view(whole).substr(0, length))) << length;
+  }
+}
+
 // A real cubin, made by NVRTC where it is installed; no GPU is needed.
 class RealCubin : public testing::Test {
  protected:
@@ -48,6 +96,10 @@ class RealCubin : public testing::Test {
 TEST_F(RealCubin, NamesItsKernels) {
   EXPECT_THAT(CubinKernels(cubin_),
               UnorderedElementsAre(device::kStageHold, device::kStageFlush, device::kStageMark));
+}
+
+TEST_F(RealCubin, OfTheStageLaunchesNothingFromTheDevice) {
+  EXPECT_FALSE(LaunchesFromDevice(cubin_));
 }
 
 TEST_F(RealCubin, HashesTheSameWithPaddingBehindIt) {

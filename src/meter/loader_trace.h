@@ -15,4 +15,8 @@ bool IsPlumbing(std::string_view path);
 // The distinct objects on the current call stack, nearest first, without plumbing; at most `limit`.
 std::vector<std::string> CallingObjects(size_t limit);
 
+// The functions on the current call stack as "file:symbol", nearest first, without plumbing; the
+// symbol is empty inside functions that their object does not export. At most `limit`.
+std::vector<std::string> CallingFunctions(size_t limit);
+
 }  // namespace roofmark::meter

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meter/meter.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "meter/cubin.h"
@@ -13,6 +15,14 @@ namespace {
 // CUPTI asks for 8-byte aligned buffers; 4 MiB hold some 20 000 kernels.
 constexpr size_t kBufferBytes = size_t{4} << 20;
 constexpr size_t kMaxCallers = 6;
+// Frames of one launch, and stacks that are kept: libraries launch from a handful of places.
+constexpr size_t kMaxFrames = 24;
+constexpr size_t kMaxStacks = 16;
+
+// Functions of the driver, through which every launch goes: cuLaunchKernelEx, cuGraphLaunch, ...
+bool Launches(std::string_view function) {
+  return function.starts_with("cuLaunch") || function.starts_with("cuGraphLaunch");
+}
 
 }  // namespace
 
@@ -123,6 +133,7 @@ void Meter::StartWatching() {
   {
     const std::lock_guard lock(mutex_);
     calls_.clear();
+    stacks_.clear();
     if (!fault_.empty()) return;
   }
   WatchDomains(true);
@@ -131,18 +142,25 @@ void Meter::StartWatching() {
 Watched Meter::StopWatching() {
   if (api_.enable_domain != nullptr && subscriber_ != nullptr) WatchDomains(false);
   const std::lock_guard lock(mutex_);
-  return {.fault = fault_, .calls = std::exchange(calls_, {})};
+  return {
+      .fault = fault_, .calls = std::exchange(calls_, {}), .stacks = std::exchange(stacks_, {})};
 }
 
-void Meter::AddCall(const cupti::ApiData& call) {
+void Meter::AddCall(int domain, const cupti::ApiData& call) {
   if (call.site != cupti::kApiEnter || call.function == nullptr) return;
+  std::vector<std::string> stack;
+  if (domain == cupti::kDomainDriver && Launches(call.function)) {
+    stack = CallingFunctions(kMaxFrames);
+  }
   const std::lock_guard lock(mutex_);
   ++calls_[call.function];
+  if (stack.empty() || stacks_.size() >= kMaxStacks) return;
+  if (std::ranges::find(stacks_, stack) == stacks_.end()) stacks_.push_back(std::move(stack));
 }
 
 void Meter::OnCallback(void* user, int domain, uint32_t id, const void* data) {
   if ((domain == cupti::kDomainDriver || domain == cupti::kDomainRuntime) && data != nullptr) {
-    return static_cast<Meter*>(user)->AddCall(*static_cast<const cupti::ApiData*>(data));
+    return static_cast<Meter*>(user)->AddCall(domain, *static_cast<const cupti::ApiData*>(data));
   }
   if (domain != cupti::kDomainResource || id != cupti::kModuleLoaded || data == nullptr) return;
   const auto* resource = static_cast<const cupti::ResourceData*>(data);

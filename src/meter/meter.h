@@ -56,16 +56,19 @@ struct Testimony {
 // callers, bytes}],
 //  "names": [{"name", "modules": [index]}],
 //  "operations": [[kind, name, start_ns, end_ns, stream, correlation]]}
-// with kind 0 kernel, 1 memcpy, 2 memset. Only modules that some name refers to are listed.
+// with kind 0 kernel, 1 memcpy, 2 memset. Modules that ran nothing are listed only where there are
+// few modules in all (64).
 std::string TestimonyToJson(const Testimony& testimony);
 
 // Which functions of CUDA's driver and runtime were called while somebody watched.
 struct Watched {
   std::string fault;                      // why nothing could be watched; empty when it could
   std::map<std::string, uint64_t> calls;  // by function, e.g. "cuMemAlloc_v2"
+  // From where kernels and graphs were launched: the distinct stacks, by CallingFunctions.
+  std::vector<std::vector<std::string>> stacks;
 };
 
-// {"fault", "calls": {function: count}}.
+// {"fault", "calls": {function: count}, "stacks": [["file:symbol"]]}.
 std::string WatchedToJson(const Watched& watched);
 
 class Meter {
@@ -90,7 +93,7 @@ class Meter {
  private:
   Meter() = default;
   static void OnCallback(void* user, int domain, uint32_t id, const void* data);
-  void AddCall(const cupti::ApiData& call);
+  void AddCall(int domain, const cupti::ApiData& call);
   void WatchDomains(bool on);
   static void OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_records);
   static void OnBufferCompleted(void* context, uint32_t stream, uint8_t* buffer, size_t size,
@@ -117,6 +120,7 @@ class Meter {
   uint64_t outside_ = 0;
   std::string outside_name_;
   std::map<std::string, uint64_t> calls_;
+  std::vector<std::vector<std::string>> stacks_;
 };
 
 }  // namespace roofmark::meter

@@ -11,12 +11,13 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
-TEST(Testimony, BecomesJsonWithOnlyTheModulesThatRan) {
+TEST(Testimony, ListsOfManyModulesOnlyThoseThatRan) {
   Testimony testimony;
-  testimony.modules = {{.sha256 = "aa", .loader = "/a.so", .callers = {"/a.so"}, .bytes = 1},
-                       {.sha256 = "bb", .loader = "/b.so", .callers = {"/b.so"}, .bytes = 2}};
-  testimony.module_count = 2;
+  testimony.modules.resize(65, {.sha256 = "aa", .loader = "/a.so", .bytes = 1});
+  testimony.modules[1] = {.sha256 = "bb", .loader = "/b.so", .callers = {"/b.so"}, .bytes = 2};
+  testimony.module_count = 65;
   testimony.names = {"memset", "kernel"};
   testimony.name_modules = {{}, {1}};
   testimony.operations = {{.kind = OperationKind::kKernel,
@@ -34,11 +35,23 @@ TEST(Testimony, BecomesJsonWithOnlyTheModulesThatRan) {
   EXPECT_EQ((*json->ArrayAt("operations"))->array()[0].Dump(), "[0, 1, 10, 20, 7, 3]");
 }
 
-TEST(Watched, BecomesJsonByFunction) {
-  const auto json = Json::Parse(
-      WatchedToJson({.fault = "", .calls = {{"cuLaunchKernel", 3}, {"cuMemAlloc_v2", 1}}}));
+TEST(Testimony, ListsAllOfFewModules) {
+  Testimony testimony;
+  testimony.modules = {{.sha256 = "aa"}, {.sha256 = "bb"}};
+  const auto json = Json::Parse(TestimonyToJson(testimony));
   ASSERT_THAT(json, IsOk());
-  EXPECT_EQ(json->Dump(), R"({"fault": "", "calls": {"cuLaunchKernel": 3, "cuMemAlloc_v2": 1}})");
+  EXPECT_EQ((*json->ArrayAt("modules"))->array().size(), 2U);
+}
+
+TEST(Watched, BecomesJsonByFunctionWithTheStacksOfLaunches) {
+  const auto json = Json::Parse(
+      WatchedToJson({.fault = "",
+                     .calls = {{"cuLaunchKernel", 3}, {"cuMemAlloc_v2", 1}},
+                     .stacks = {{"libcublas.so.13:cublasGemmEx", "candidate.so:run"}, {"a.so:"}}}));
+  ASSERT_THAT(json, IsOk());
+  EXPECT_EQ(json->Dump(),
+            R"({"fault": "", "calls": {"cuLaunchKernel": 3, "cuMemAlloc_v2": 1}, )"
+            R"("stacks": [["libcublas.so.13:cublasGemmEx", "candidate.so:run"], ["a.so:"]]})");
 }
 
 TEST(Testimony, KeepsItsJsonWholeWhateverANameHolds) {
@@ -64,6 +77,13 @@ TEST(LoaderTrace, FindsThisProgramOnItsOwnStack) {
   const auto objects = CallingObjects(4);
   ASSERT_FALSE(objects.empty());
   EXPECT_THAT(objects[0], HasSubstr("meter_test"));
+}
+
+TEST(LoaderTrace, NamesFunctionsByTheirFile) {
+  const auto functions = CallingFunctions(4);
+  ASSERT_FALSE(functions.empty());
+  EXPECT_LE(functions.size(), 4U);
+  EXPECT_THAT(functions[0], StartsWith("meter_test:"));
 }
 
 TEST(WorkerApi, SaysWhatIsMissingWithoutADriver) {

@@ -39,10 +39,13 @@ void AppendArray(std::string& out, const Range& range, Each each) {
 }
 
 constexpr uint32_t kUnlisted = UINT32_MAX;
+// PyTorch loads hundreds of modules; where there are this many at most, each is worth a word.
+constexpr size_t kFewModules = 64;
 
-// New indices for the modules that some name refers to, in order; kUnlisted for the others.
+// New indices for the modules that are told of, in order; kUnlisted for the others.
 std::vector<uint32_t> ListedModules(const Testimony& testimony) {
-  std::vector<uint32_t> listed(testimony.modules.size(), kUnlisted);
+  const bool few = testimony.modules.size() <= kFewModules;
+  std::vector<uint32_t> listed(testimony.modules.size(), few ? 0 : kUnlisted);
   for (const auto& modules : testimony.name_modules) {
     for (const uint32_t module : modules) listed[module] = 0;
   }
@@ -113,7 +116,11 @@ std::string WatchedToJson(const Watched& watched) {
     AppendString(out, function);
     out += ':' + std::to_string(count);
   }
-  return out + "}}";
+  out += "},\"stacks\":";
+  AppendArray(out, watched.stacks, [&](const std::vector<std::string>& stack) {
+    AppendArray(out, stack, [&](const std::string& function) { AppendString(out, function); });
+  });
+  return out + "}";
 }
 
 }  // namespace roofmark::meter

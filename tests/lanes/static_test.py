@@ -13,7 +13,13 @@ sys.path.insert(0, os.path.join(ROOT, "src/worker/python"))
 import roofmark_static  # noqa: E402
 from roofmark_arenas import Refusal  # noqa: E402
 
-CONTRACT = {"inputs": ["x"], "outputs": ["out"], "axes": ["rows", "width"], "attributes": []}
+CONTRACT = {
+    "inputs": ["x"],
+    "outputs": ["out"],
+    "axes": ["rows", "width"],
+    "lists": ["lens"],
+    "attributes": [],
+}
 GLUON = "from triton.experimental import gluon\n"
 KERNEL = GLUON + "@gluon.jit\ndef gate(x, out):\n    pass\n"
 
@@ -49,6 +55,10 @@ class Static(unittest.TestCase):
             found = check(lane, text + run)
             self.assertEqual(found["kernels"], ["k"], lane)
             self.assertIn("run(x, out) takes the contract's names", found["text"])
+
+    def test_lets_an_axis_that_is_a_list_be_a_parameter(self):
+        found = check("gluon", KERNEL + "def run(x, out, lens): pass\n")
+        self.assertIn("run(x, out, lens) takes the contract's names", found["text"])
 
     def test_counts_kernels_made_by_a_call_and_kernels_of_other_files(self):
         made = check("gluon", GLUON + "k = gluon.jit(print)\ndef run(x, out): pass\n")

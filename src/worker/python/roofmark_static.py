@@ -230,7 +230,7 @@ def _required_names(function):
 
 def _contract_names(contract):
     names = set()
-    for key in ("inputs", "outputs", "axes", "attributes"):
+    for key in ("inputs", "outputs", "axes", "lists", "attributes"):
         names.update(contract.get(key, ()))
     return names
 

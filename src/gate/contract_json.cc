@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gate/contract.h"
+#include "gate/contestant.h"
 
 namespace roofmark::gate {
 
@@ -8,6 +8,7 @@ Json ContractOf(const Operator& op) {
   Json::Array arguments;
   Json::Array outputs;
   Json::Array axes;
+  Json::Array lists;
   Json::Array attributes;
   for (const TensorSpec& tensor : op.inputs) {
     arguments.emplace_back(tensor.name);
@@ -15,7 +16,7 @@ Json ContractOf(const Operator& op) {
   }
   for (const TensorSpec& tensor : op.outputs) outputs.emplace_back(tensor.name);
   for (const auto& [name, is_list] : op.axes) {
-    if (!is_list) axes.emplace_back(name);
+    (is_list ? lists : axes).emplace_back(name);
   }
   for (const Formula& formula : op.derived) axes.emplace_back(formula.name);
   for (const auto& [name, value] : op.attributes) attributes.emplace_back(name);
@@ -25,6 +26,7 @@ Json ContractOf(const Operator& op) {
       .Set("arguments", std::move(arguments))
       .Set("outputs", std::move(outputs))
       .Set("axes", std::move(axes))
+      .Set("lists", std::move(lists))
       .Set("attributes", std::move(attributes));
 }
 

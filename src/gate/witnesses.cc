@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/witnesses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/files.h"
+#include "gate/ghost.h"
+#include "gate/scratch_files.h"
+#include "meter/cubin.h"
+
+namespace roofmark::gate {
+namespace {
+
+// Lanes in which a kernel that ran as the language's can only be Triton's.
+bool UsesTriton(Lane lane) {
+  return lane == Lane::kTriton || lane == Lane::kGluon || lane == Lane::kTorch;
+}
+
+void Note(const std::string& text, std::string* level) {
+  if (!text.empty()) *level += (level->empty() ? "" : "; ") + text;
+}
+
+}  // namespace
+
+Result<std::string> UnexplainedCode(const std::vector<std::string>& ran, const fs::path& scratch) {
+  std::set<std::string> left(ran.begin(), ran.end());
+  for (const fs::path& file : ScratchFiles(scratch, ".cubin")) {
+    if (left.empty()) break;
+    const Result<std::string> cubin = ReadFile(file);
+    if (cubin) left.erase(meter::CubinHash(*cubin));
+  }
+  if (left.empty()) return std::string();
+  constexpr size_t kShown = 12;
+  return fmt::format(
+      "{} of {} code objects that ran by the language's launcher are not what its compiler wrote "
+      "into its cache (the first is {}...): they were not compiled from the source. Leave "
+      "TRITON_CACHE_DIR as it is",
+      left.size(), ran.size(), left.begin()->substr(0, kShown));
+}
+
+Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeOptions& options,
+                          Timing* timing) {
+  const bool asked = contestant.verdict.role == Role::kCandidate &&
+                     session.device().info().kind == DeviceKind::kCuda &&
+                     timing->unsynchronised.empty();
+  if (!asked) return {};
+  if (UsesTriton(contestant.candidate().lane)) {
+    timing->refuted = TRY(UnexplainedCode(timing->dsl_code, contestant.scratch()));
+    if (!timing->refuted.empty()) return {};
+  }
+  if (contestant.vouched) return {};
+  GhostReplay replay = TRY(ReplayAsGhost(session, contestant, options.call_timeout_s));
+  contestant.vouched = replay.refuted.empty();
+  timing->refuted = std::move(replay.refuted);
+  Note(replay.level, &timing->level);
+  return {};
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Witnesses beside the meter, asked about a candidate on a GPU whose adoption is high enough: does
+// the code that ran as its language's come from that language's compiler, and are the outputs wrong
+// without its kernels?
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gate/contestant.h"
+#include "gate/judge.h"
+#include "gate/session.h"
+#include "gate/timing.h"
+
+namespace roofmark::gate {
+
+// Of the hashes of code objects that ran as the language's, how many no cubin below the worker's
+// scratch folder has, in words; empty when all are there.
+Result<std::string> UnexplainedCode(const std::vector<std::string>& ran,
+                                    const std::filesystem::path& scratch);
+
+// Fills timing->refuted, and adds to its level what a witness could not say. The ghost replay comes
+// once for each candidate, on the first workload. Refills slot 0. Errors are the machine's.
+Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeOptions& options,
+                          Timing* timing);
+
+}  // namespace roofmark::gate

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/witnesses.h"
+
+#include "base/files.h"
+#include "base/testing.h"
+#include "meter/cubin.h"
+
+namespace roofmark::gate {
+namespace {
+
+using testing::HasSubstr;
+
+class UnexplainedCodeTest : public testing::Test {
+ protected:
+  UnexplainedCodeTest() {
+    std::filesystem::create_directories(scratch_.path() / ".triton/KEY");
+    EXPECT_THAT(WriteFile(scratch_.path() / ".triton/KEY/k.cubin", "made by the compiler"), IsOk());
+    EXPECT_THAT(WriteFile(scratch_.path() / ".triton/KEY/k.ptx", "another"), IsOk());
+  }
+  TempDir scratch_ = TempDir::Make("witnesses").value();
+};
+
+TEST_F(UnexplainedCodeTest, IsNoneWhereTheCacheHoldsAllThatRan) {
+  EXPECT_EQ(*UnexplainedCode({meter::CubinHash("made by the compiler")}, scratch_.path()), "");
+  EXPECT_EQ(*UnexplainedCode({}, scratch_.path()), "");
+}
+
+TEST_F(UnexplainedCodeTest, IsWhatTheCompilerDidNotWrite) {
+  const std::string other = meter::CubinHash("another");
+  const auto found =
+      UnexplainedCode({meter::CubinHash("made by the compiler"), other}, scratch_.path());
+  ASSERT_THAT(found, IsOk());
+  EXPECT_THAT(*found, HasSubstr("1 of 2 code objects"));
+  EXPECT_THAT(*found, HasSubstr(other.substr(0, 12)));
+  EXPECT_THAT(*UnexplainedCode({other}, scratch_.path() / "missing"), HasSubstr("1 of 1"));
+}
+
+}  // namespace
+}  // namespace roofmark::gate
