@@ -103,11 +103,17 @@ class Worker {
   // What the hello reply said about versions: {"torch": "...", ...}; empty for native CPU workers.
   virtual const Json& versions() const = 0;
 
+  // Says hello to a worker that was only spawned; it opens its device now. Errors: kDevice.
+  virtual Result<void> Greet(double /*timeout_s*/) { return {}; }
+
   Result<Answer<Json>> Ask(const Json& request, double timeout_s, std::span<const int> fds = {});
 };
 
 // Starts a worker in its sandbox and says hello. Errors: kDevice or kIo when the machine cannot.
 Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec);
+// Starts it without hello: an interpreter imports PyTorch meanwhile, and nothing opens the device
+// or loads a candidate. Greet must come before any other request.
+Result<std::unique_ptr<Worker>> SpawnWorker(const WorkerSpec& spec);
 
 // Runs a compiler in the same sandbox: `folder` read-only at /candidate, `scratch` at /scratch,
 // the generated headers at /include. The answer's reason holds the compiler's last lines.
