@@ -241,7 +241,7 @@ class Attributor {
     uint32_t call = decision.call;
     if (call != kNone32) {
       call += place.first_call;
-      if (captured) {
+      if (captured || link.kind == LinkKind::kGraphNode) {
         const auto [entry, fresh] = replays_.try_emplace({link.call, call}, next_call_);
         if (fresh) ++next_call_;
         call = entry->second;
@@ -268,8 +268,9 @@ class Attributor {
     if (decision.shaped_by != nullptr && !texts.dims.empty()) {
       const OpArguments arguments = ParseArguments(texts.dims, texts.types, texts.concrete);
       const StepLabel* label = link.label == kNone32 ? nullptr : &linked_.labels[link.label];
-      const Recorded recorded =
-          place.profile == &profile_ ? Recorded::kAtCall : Recorded::kAtCapture;
+      const Recorded recorded = place.profile == &profile_ && link.kind != LinkKind::kGraphNode
+                                    ? Recorded::kAtCall
+                                    : Recorded::kAtCapture;
       claim.axes = ReadAxes(*decision.shaped_by, arguments, facts_, label, recorded);
       for (const auto& [tensor, argument] : decision.shaped_by->dtypes) {
         const auto at = static_cast<size_t>(argument);

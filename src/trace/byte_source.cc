@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and inflating in blocks, so that memory does not depend on the profile's size. ISA-L is
+// Reading and unpacking in blocks, so that memory does not depend on the profile's size. ISA-L is
 // the fastest inflate that streams; docs/formats.md has the rates.
 #include "trace/byte_source.h"
 
@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <isa-l/igzip_lib.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +20,21 @@ namespace {
 
 constexpr size_t kStoredBlock = 256 << 10;
 
+void FreeZstd(ZSTD_DStream* stream) {
+  ZSTD_freeDStream(stream);
+}
+
+enum class Coding { kPlain, kGzip, kZstd };
+
+Coding CodingOf(std::string_view head) {
+  if (head.starts_with("\x1f\x8b")) return Coding::kGzip;
+  // Source: RFC 8878, 3.1: a frame, or a skippable one.
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return Coding::kZstd;
+  const bool skippable = head.size() >= 4 && (head[0] & '\xf0') == '\x50' &&
+                         head.substr(1).starts_with("\x2a\x4d\x18");
+  return skippable ? Coding::kZstd : Coding::kPlain;
+}
+
 }  // namespace
 
 struct ByteSource::State {
@@ -28,7 +44,7 @@ struct ByteSource::State {
   std::string_view memory;  // not yet consumed
   std::vector<uint8_t> block;
   std::string_view pending;  // stored bytes that were read and not yet consumed
-  bool gzip = false;
+  Coding coding = Coding::kPlain;
   bool started = false;
   bool ended = false;
   bool member_open = false;
@@ -36,12 +52,14 @@ struct ByteSource::State {
   uint64_t delivered = 0;
   std::string damage;
   inflate_state inflater;
+  Owned<ZSTD_DStream, FreeZstd> zstd;
 
   Result<void> Refill();
   Result<void> Start();
   Result<size_t> ReadPlain(char* to, size_t capacity);
   Result<size_t> Inflate(char* to, size_t capacity);
   bool NextMember();
+  Result<size_t> Unzstd(char* to, size_t capacity);
 };
 
 ByteSource::ByteSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -49,8 +67,8 @@ ByteSource::ByteSource(ByteSource&&) noexcept = default;
 ByteSource& ByteSource::operator=(ByteSource&&) noexcept = default;
 ByteSource::~ByteSource() = default;
 
-bool ByteSource::gzip() const {
-  return state_->gzip;
+bool ByteSource::compressed() const {
+  return state_->coding != Coding::kPlain;
 }
 uint64_t ByteSource::stored_bytes() const {
   return state_->stored;
@@ -117,8 +135,13 @@ Result<void> ByteSource::State::Refill() {
 Result<void> ByteSource::State::Start() {
   started = true;
   TRY(Refill());
-  gzip = pending.size() >= 2 && pending[0] == '\x1f' && pending[1] == '\x8b';
-  if (gzip) {
+  coding = CodingOf(pending);
+  if (coding == Coding::kZstd) {
+    if (zstd == nullptr) zstd.reset(ZSTD_createDStream());
+    if (zstd == nullptr) return Fail(ErrorKind::kIo, "no memory for zstd");
+    ZSTD_initDStream(zstd.get());
+  }
+  if (coding == Coding::kGzip) {
     isal_inflate_init(&inflater);
     inflater.crc_flag = ISAL_GZIP;
     member_open = true;
@@ -128,8 +151,9 @@ Result<void> ByteSource::State::Start() {
 
 Result<size_t> ByteSource::Read(char* to, size_t capacity) {
   if (!state_->started) TRY(state_->Start());
-  const size_t got =
-      TRY(state_->gzip ? state_->Inflate(to, capacity) : state_->ReadPlain(to, capacity));
+  const size_t got = TRY(state_->coding == Coding::kGzip   ? state_->Inflate(to, capacity)
+                         : state_->coding == Coding::kZstd ? state_->Unzstd(to, capacity)
+                                                           : state_->ReadPlain(to, capacity));
   state_->delivered += got;
   return got;
 }
@@ -189,6 +213,29 @@ Result<size_t> ByteSource::State::Inflate(char* to, size_t capacity) {
     }
   }
   return filled;
+}
+
+// Frames follow each other without a word; a frame is open while zstd wants more bytes.
+Result<size_t> ByteSource::State::Unzstd(char* to, size_t capacity) {
+  ZSTD_outBuffer out{to, capacity, 0};
+  while (out.pos < capacity && !ended) {
+    TRY(Refill());
+    ZSTD_inBuffer in{pending.data(), pending.size(), 0};
+    const size_t before = out.pos;
+    const size_t status = ZSTD_decompressStream(zstd.get(), &out, &in);
+    const bool stuck = in.pos == 0 && out.pos == before;
+    if (ZSTD_isError(status) != 0) {
+      damage = fmt::format("zstd data does not decode ({})", ZSTD_getErrorName(status));
+      ended = true;
+    } else if (pending.empty() && stuck) {
+      if (member_open) damage = "the zstd stream ends early";
+      ended = true;
+    } else {
+      member_open = status != 0;
+    }
+    pending.remove_prefix(in.pos);
+  }
+  return out.pos;
 }
 
 }  // namespace roofmark::trace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a profile, whatever its container: plain text or gzip, from a file or from memory.
-// gzip is recognised by its magic number, not by the file's name, and may have several members.
+// The bytes of a profile, whatever its container: plain text, gzip or zstd, from a file or from
+// memory. The container is recognised by its magic number, not by the file's name, and may have
+// several members or frames.
 // Profiles are written by processes that crash and disks that fill up, so damage at the end is not
 // an error: what came before it is delivered, and damaged() says so.
 #pragma once
@@ -34,10 +35,10 @@ class ByteSource {
   // Goes back to the beginning. Errors: kIo.
   Result<void> Restart();
 
-  bool gzip() const;
+  bool compressed() const;
   uint64_t stored_bytes() const;  // bytes read from the file so far
   uint64_t bytes() const;         // bytes delivered so far
-  // The gzip stream ended early or did not decode; empty where all is well.
+  // The compressed stream ended early or did not decode; empty where all is well.
   const std::string& damage() const;
 
  private:

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "trace/profile_format.h"
 #include "trace/step_label.h"
 
 namespace roofmark::trace {
@@ -84,10 +85,6 @@ class CaptureReader {
   std::optional<CapturedGraph> open_;
   int64_t covered_until_ = INT64_MIN;
 };
-
-bool IsProfileName(std::string_view name) {
-  return name.ends_with(".json") || name.ends_with(".json.gz");
-}
 
 constexpr std::string_view kFolder = "capture_traces";
 constexpr std::string_view kDetails = "execution_details.json";

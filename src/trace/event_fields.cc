@@ -132,6 +132,9 @@ bool ReadArgument(Key key, ondemand::value value, EventFields& fields) {
       if (key == "Input Dims" || key == "Input dims") return ReadArray(value, fields.dims);
       if (key == "Input type") return ReadArray(value, fields.types);
       return true;
+    case 'R':
+      if (key == "Record function id") fields.record = Scalar(value);
+      return true;
     case 'C':
       return !(key == "Concrete Inputs") || ReadArray(value, fields.concrete);
     default:

@@ -277,10 +277,9 @@ Result<void> EventSplitter::SplitNative() {
       return SplitGeneral();
     }
     const size_t end = found + 4;
-    if (sink_.TakeEvent(window_.text().substr(at_, end - at_), Extent::kWhole) == Taken::kDamaged) {
-      return SplitGeneral();
-    }
-    ++events_;
+    const Taken taken = sink_.TakeEvent(window_.text().substr(at_, end - at_), Extent::kWhole);
+    if (taken == Taken::kDamaged) return SplitGeneral();
+    Count(taken);
     at_ = end;
     searched = 1;
     if (window_.size() - at_ < kNativeNext.size()) {
@@ -370,6 +369,11 @@ bool EventSplitter::WalkBlock(General& scan, BraceMasks masks, size_t base) {
   return true;
 }
 
+void EventSplitter::Count(Taken taken) {
+  ++events_;
+  if (taken == Taken::kSkipped) ++skipped_;
+}
+
 bool EventSplitter::CloseEvent(General& scan, size_t end) {
   const std::string_view event = window_.text().substr(scan.start, end - scan.start);
   Taken taken = scan.cut ? Taken::kKept : sink_.TakeEvent(event, Extent::kWhole);
@@ -385,7 +389,7 @@ bool EventSplitter::CloseEvent(General& scan, size_t end) {
     at_ = scan.start + next;
     return false;
   }
-  ++events_;
+  if (!scan.cut) Count(taken);  // else it was when its beginning was read
   scan.gap = end;
   scan.start = kNone;
   scan.check_at = kFirstLongCheck;
@@ -411,7 +415,11 @@ bool EventSplitter::CheckLongEvent(General& scan) {
   if (!scan.cut) {
     ++loss_.cut_events;
     const Taken taken = sink_.TakeEvent(event.substr(0, kMaxMember), Extent::kBeginning);
-    if (taken == Taken::kDamaged) CountLoss(event.size());
+    if (taken == Taken::kDamaged) {
+      CountLoss(event.size());
+    } else {
+      Count(taken);
+    }
   }
   scan.cut = true;
   scan.start = scan.scanned;  // forget what has been read

@@ -52,7 +52,8 @@ class EventSplitter {
   // Errors: kIo, and kInput where this is no JSON object or array with events.
   Result<void> Run();
 
-  uint64_t events() const { return events_; }
+  uint64_t events() const { return events_; }    // kept or skipped
+  uint64_t skipped() const { return skipped_; }  // of them, by the sink
   // Whether the document is an array of events without an object around it.
   bool bare() const { return bare_; }
   const SplitLoss& loss() const { return loss_; }
@@ -75,6 +76,7 @@ class EventSplitter {
   Result<bool> Refill(General& scan);
   bool WalkBlock(General& scan, BraceMasks masks, size_t base);
   bool CloseEvent(General& scan, size_t end);
+  void Count(Taken taken);
   bool CheckLongEvent(General& scan);
   void CountLoss(size_t bytes);
 
@@ -82,6 +84,7 @@ class EventSplitter {
   EventSink& sink_;
   size_t at_ = 0;  // position in window_
   uint64_t events_ = 0;
+  uint64_t skipped_ = 0;
   bool found_events_ = false;
   bool bare_ = false;
   bool native_allowed_ = true;

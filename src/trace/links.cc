@@ -98,15 +98,27 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
   const bool trusted = ExternalIdsAreReal(totals);
   LinkedProfile linked;
   linked.links.reserve(profile.kernels.size());
-  for (const Launch& kernel : profile.kernels) {
+  for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
+    const Launch& kernel = profile.kernels[row];
     Link link{.call = calls.Find(kernel)};
     const uint32_t named =
         trusted && kernel.external_id != kNoId ? ops.First(kernel.external_id) : kNone32;
-    if (link.call == kNone32) {
+    const uint32_t node = profile.node_of.empty() ? kNone32 : profile.node_of[row];
+    if (link.call == kNone32 && node == kNone32) {
       // Nothing to check the id against; the profile's window cut the call off.
       link.op = named;
       link.kind = named == kNone32 ? LinkKind::kNone : LinkKind::kExternalId;
       link.label = labels.Better(labels.Around(named, forest), labels.OnDevice(kernel));
+      linked.links.push_back(link);
+      continue;
+    }
+    const uint32_t made = node == kNone32 ? kNone32
+                                          : forest.Innermost(profile.nodes[node].thread,
+                                                             profile.nodes[node].start_ns);
+    if (link.call == kNone32) {
+      link.op = made;
+      link.kind = made == kNone32 ? LinkKind::kGraph : LinkKind::kGraphNode;
+      link.label = labels.OnDevice(kernel);
       linked.links.push_back(link);
       continue;
     }
@@ -121,7 +133,10 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
     link.op = context.op;
     link.label = context.label;
     link.kind = context.op == kNone32 ? LinkKind::kNone : LinkKind::kContainment;
-    if (calls.IsGraphLaunch(link.call)) {
+    if (made != kNone32) {
+      link.op = made;
+      link.kind = LinkKind::kGraphNode;
+    } else if (node != kNone32 || calls.IsGraphLaunch(link.call)) {
       link.kind = LinkKind::kGraph;
     } else if (named != kNone32) {
       const CpuOp& op = profile.ops[named];

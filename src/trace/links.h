@@ -19,6 +19,7 @@ enum class LinkKind {
   kContainment,  // the innermost operator around the launching call
   kExternalId,   // the operator that the kernel names, and that held the call
   kGraph,        // a node of a graph; the operator is that around the graph's launch
+  kGraphNode,    // a node whose creation is recorded; the operator is that around the creation
 };
 
 struct Link {
@@ -34,7 +35,8 @@ struct LinkedProfile {
 };
 
 // `ops` are the operators by External id (op_ids.h). A graph node's operator and shape are not in
-// this profile: graph_pairing.h finds them.
+// this profile, unless it records the creation of nodes and began before the capture:
+// graph_pairing.h finds the others.
 LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const OpForest& forest,
                           const IdIndex& ops, const Totals& totals);
 

@@ -160,6 +160,10 @@ void ProfileBuilder::TakeOp(const EventFields& fields, int64_t start, int64_t du
                           .concrete = InternIf(fields.concrete),
                           .thread = Thread(fields),
                           .annotation = annotation});
+  if (!fields.record.empty()) {
+    profile_.record_ids.resize(profile_.ops.size() - 1, kNoId);
+    profile_.record_ids.push_back(IdOrNone(fields.record));
+  }
 }
 
 void ProfileBuilder::TakeGpuRange(const EventFields& fields, int64_t start, int64_t dur) {
@@ -220,6 +224,7 @@ Result<std::optional<Profile>> ReadOnce(ByteSource& source, Calls calls) {
     return Fail(ErrorKind::kInput, "an array, but not of profile events: none has a 'ph'");
   }
   profile.events = splitter.events();
+  profile.skipped = splitter.skipped();
   profile.bytes = source.bytes();
   profile.stored_bytes = source.stored_bytes();
   profile.loss.split = splitter.loss();
@@ -235,11 +240,6 @@ Result<Profile> ReadProfile(ByteSource source) {
   if (profile) return std::move(*profile);
   TRY(source.Restart());
   return std::move(*TRY(ReadOnce(source, Calls::kAll)));
-}
-
-Result<Profile> ReadProfile(const std::filesystem::path& path) {
-  ByteSource source = TRY_IN(ByteSource::OpenFile(path), "reading a profile");
-  return TRY_IN(ReadProfile(std::move(source)), "reading profile " + path.string());
 }
 
 std::string ContentHash(const Profile& profile) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -66,38 +67,74 @@ struct GpuRange {
   uint32_t stream = kNone32;
 };
 
+// What made a profile, as its first bytes and its tables tell.
+enum class ProfileFormat {
+  kUnknown,
+  kKineto,          // PyTorch's profiler: Chrome trace events
+  kNsys,            // an SQLite export of Nsight Systems
+  kRocpd,           // rocprofv3's database, one set of tables a run
+  kRpd,             // the older rocmProfileData database
+  kRocprofJson,     // rocprofv3 --output-format json
+  kRocprofCsv,      // rocprofv3 --output-format csv
+  kExecutionTrace,  // PyTorch's execution trace: shapes without times, a side channel
+};
+
+// Where a node of a graph was created: the thread and time of the captured call.
+struct GraphNode {
+  int64_t start_ns = 0;
+  uint32_t thread = kNone32;
+};
+
 // What was read and what was lost.
 struct ReadLoss {
   SplitLoss split;
   std::string damage;         // of the compressed stream; empty where it is sound
   uint64_t negative_dur = 0;  // taken as 0
   uint64_t zero_dur = 0;      // launches of no duration: counted, no time
+  // Replays of graphs that were recorded as a whole (nsys --cuda-graph-trace=graph): their kernels
+  // are not in the profile. Their time is a launch named kWholeGraph, which no rule claims.
+  uint64_t whole_graphs = 0;
   bool truncated() const { return split.truncated || !damage.empty(); }
 };
 
+inline constexpr std::string_view kWholeGraph = "[CUDA graph recorded as a whole]";
+
 struct Profile {
+  ProfileFormat format = ProfileFormat::kKineto;
   StringTable text;
   std::vector<Launch> kernels;
   std::vector<Launch> copies;      // copies and fills
   std::vector<RuntimeCall> calls;  // calls that launch nothing only where a launch names them
   std::vector<CpuOp> ops;
+  // By operator: its number in an execution trace of the same run (execution_trace.h), kNoId where
+  // it has none; empty where no operator has one.
+  std::vector<uint64_t> record_ids;
   std::vector<GpuRange> gpu_ranges;
+  // Nodes of graphs by their creation, and by kernel which node it is; node_of is empty where the
+  // format has none, and as long as kernels otherwise.
+  std::vector<GraphNode> nodes;
+  std::vector<uint32_t> node_of;
+  // Every event is in one of the tables above or among the skipped ones; damaged ones are in loss.
   uint64_t events = 0;
+  uint64_t skipped = 0;
   uint64_t python_events = 0;
   uint64_t user_annotations = 0;
   std::optional<int64_t> base_ns;
   std::string device_name;  // of device 0; empty where the profile does not say
   std::optional<int64_t> rank;
-  std::string vendor;  // "cuda" or "rocm" by the runtime's version keys; empty where unknown
+  std::string vendor;   // "cuda" or "rocm" by the runtime's version keys; empty where unknown
+  std::string version;  // of what recorded it, as it says; empty where it does not
   bool shapes_recorded = false;
   uint64_t bytes = 0;         // inflated
   uint64_t stored_bytes = 0;  // as in the file
   ReadLoss loss;
 };
 
-// Reads a Kineto profile (JSON, .json.gz). Damage inside is survived and counted in `loss`.
+// Reads a profile of any format, which its content decides and not its name (profile_format.h).
+// Damage inside is survived and counted in `loss`.
 // Errors: kNotFound, kIo, and kInput where this is no profile; they name the file.
 Result<Profile> ReadProfile(const std::filesystem::path& path);
+// A Kineto profile (JSON, plain or compressed).
 Result<Profile> ReadProfile(ByteSource source);
 
 // SHA-256 over what the device did (names, times, streams): equal for the same profile stored

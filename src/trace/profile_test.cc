@@ -3,6 +3,7 @@
 #include "trace/profile.h"
 
 #include <fmt/format.h>
+#include <zstd.h>
 
 #include <algorithm>
 
@@ -130,6 +131,33 @@ TEST(ProfileReader, ReadsGzipOfSeveralMembers) {
   const Profile profile = Parse(packed + std::string(512, '\0'));
   ExpectSampleTotals(profile);
   EXPECT_EQ(profile.loss.damage, "");
+}
+
+std::string Zstd(std::string_view text) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
+  return out;
+}
+
+TEST(ProfileReader, ReadsZstdOfSeveralFrames) {
+  const std::string text = SampleText();
+  ExpectSampleTotals(Parse(Zstd(text)));
+  // A skippable frame, as parallel compressors write them, then one frame a piece.
+  std::string packed("\x50\x2a\x4d\x18\x04\0\0\0abcd", 12);
+  for (size_t at = 0; at < text.size(); at += 1000) packed += Zstd(text.substr(at, 1000));
+  const Profile profile = Parse(packed);
+  ExpectSampleTotals(profile);
+  EXPECT_EQ(profile.loss.damage, "");
+}
+
+TEST(ProfileReader, KeepsWhatADamagedZstdStillHolds) {
+  const std::string text = SampleText();
+  std::string packed = Zstd(text.substr(0, 6000)) + Zstd(text.substr(6000));
+  packed.resize(packed.size() - 100);
+  const Profile profile = Parse(packed);
+  EXPECT_TRUE(profile.loss.truncated());
+  EXPECT_THAT(profile.loss.damage, testing::HasSubstr("ends early"));
+  EXPECT_GT(profile.events, 5U);
 }
 
 TEST(ProfileReader, KeepsWhatADamagedGzipStillHolds) {

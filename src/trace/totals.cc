@@ -48,12 +48,13 @@ Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const IdIn
     totals.memcpy_ns += copy.dur_ns;
   }
   CountDistinct(profile, totals);
-  for (const Launch& kernel : profile.kernels) {
+  for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
+    const Launch& kernel = profile.kernels[row];
     totals.sum_kernel_ns += kernel.dur_ns;
     const uint32_t call = calls.Find(kernel);
-    if (call == kNone32) {
-      ++totals.kernels_no_runtime;
-    } else if (calls.IsGraphLaunch(call)) {
+    const bool node = !profile.node_of.empty() && profile.node_of[row] != kNone32;
+    if (call == kNone32) ++totals.kernels_no_runtime;
+    if (node || (call != kNone32 && calls.IsGraphLaunch(call))) {
       ++totals.graph_kernels;
       totals.graph_ns += kernel.dur_ns;
     }

@@ -10,8 +10,10 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "trace/attribution.h"
+#include "trace/execution_trace.h"
 #include "trace/exposed.h"
 #include "trace/op_ids.h"
+#include "trace/profile_format.h"
 
 namespace roofmark::trace {
 namespace {
@@ -37,6 +39,7 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
     ++cell.launches;
     cell.sum_ns += kernel.dur_ns;
     cell.exposed_ns += exposure.exposed_ns[row];
+    cell.durations.Add(kernel.dur_ns);
     KernelUse& use = uses[uint64_t{claim} << 32 | kernel.name];
     ++use.launches;
     use.sum_ns += kernel.dur_ns;
@@ -56,7 +59,22 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
     into.launches += use.launches;
     into.sum_ns += use.sum_ns;
   }
+  for (AggregateCell& cell : cells) MeasureLengths(cell);
   return cells;
+}
+
+// What the profile and whoever lists it say about where it comes from.
+void SetOrigin(const Profile& profile, const MineOptions& options, ProfileAggregate& aggregate) {
+  aggregate.application = options.application;
+  aggregate.group = options.group;
+  aggregate.card_ms = options.card_ms;
+  aggregate.model = options.model;
+  aggregate.framework = options.framework;
+  aggregate.ranks = options.ranks;
+  aggregate.device = profile.device_name.empty() ? options.device : ValidUtf8(profile.device_name);
+  if (profile.rank && *profile.rank >= 0) aggregate.rank = profile.rank;
+  aggregate.shapes_recorded = profile.shapes_recorded;
+  aggregate.stacks_recorded = profile.python_events > 0;
 }
 
 int64_t WindowNs(const Profile& profile) {
@@ -113,6 +131,7 @@ Json LinksToJson(const LinkedProfile& linked) {
   json.Set("external_id", counts[LinkKind::kExternalId]);
   json.Set("containment", counts[LinkKind::kContainment]);
   json.Set("graph", counts[LinkKind::kGraph]);
+  json.Set("graph_node", counts[LinkKind::kGraphNode]);
   json.Set("none", counts[LinkKind::kNone]);
   return json;
 }
@@ -131,6 +150,7 @@ Json LossToJson(const ReadLoss& loss, const std::vector<std::string>& captures_l
   json.Set("cut_events", loss.split.cut_events).Set("truncated", loss.truncated());
   json.Set("damage", loss.damage.empty() ? Json() : Json(loss.damage));
   json.Set("zero_dur", loss.zero_dur).Set("negative_dur", loss.negative_dur);
+  json.Set("whole_graphs", loss.whole_graphs);
   Json captures = Json::MakeArray();
   for (const std::string& message : captures_lost) captures.Push(message);
   json.Set("captures", std::move(captures));
@@ -166,6 +186,21 @@ void AddTimes(const ProfileAggregate& aggregate, Json& json) {
   json.Set("phases_ns", std::move(phases));
 }
 
+void AddExecutionTraces(const fs::path& path, const MineOptions& options, Profile& profile,
+                        std::vector<std::string>& lost) {
+  if (profile.record_ids.empty()) return;
+  std::vector<fs::path> paths = options.execution_traces;
+  if (const fs::path beside = FindExecutionTrace(path); !beside.empty()) paths.push_back(beside);
+  for (const fs::path& trace_path : paths) {
+    const auto trace = ReadExecutionTrace(trace_path);
+    if (!trace) {
+      lost.push_back(trace.error().message());
+    } else {
+      AddArguments(*trace, profile);
+    }
+  }
+}
+
 using Captures = std::vector<std::unique_ptr<CaptureProfile>>;
 
 Captures ReadCaptures(const fs::path& path, const MineOptions& options,
@@ -190,14 +225,15 @@ Captures ReadCaptures(const fs::path& path, const MineOptions& options,
 
 Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
                                    const MineOptions& options) {
-  const Profile profile = TRY(ReadProfile(path));
+  Profile profile = TRY(ReadProfile(path));
+  std::vector<std::string> captures_lost;
+  AddExecutionTraces(path, options, profile, captures_lost);
   const CallFinder calls(profile);
   const Exposure exposure = ComputeExposure(profile.kernels);
   const IdIndex ops = OpsByExternalId(profile);
   const Totals totals = ComputeTotals(profile, calls, ops, exposure);
   const OpForest forest(profile);
   const LinkedProfile linked = LinkKernels(profile, calls, forest, ops, totals);
-  std::vector<std::string> captures_lost;
   Captures captures;
   // Only graphs need captures, and captures are large.
   if (totals.graph_kernels > 0) captures = ReadCaptures(path, options, captures_lost);
@@ -208,9 +244,8 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   summary.role = IsCaptureProfilePath(path) ? ProfileRole::kCapture : ProfileRole::kProduction;
   ProfileAggregate& aggregate = summary.aggregate;
   aggregate.hash = ContentHash(profile);
-  aggregate.application = options.application;
-  aggregate.card_ms = options.card_ms;
-  aggregate.device = ValidUtf8(profile.device_name);
+  SetOrigin(profile, options, aggregate);
+  aggregate.devices = static_cast<int64_t>(exposure.devices);
   aggregate.window_ns = WindowNs(profile);
   aggregate.busy_ns = exposure.union_ns;
   aggregate.sum_ns = totals.sum_kernel_ns;
@@ -227,7 +262,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   summary.unknown = Unknown(aggregate, profile, attribution, exposure);
 
   Json& json = summary.json = Json::MakeObject();
-  json.Set("profile", path.string()).Set("kind", "kineto");
+  json.Set("profile", path.string()).Set("kind", FormatName(profile.format));
   json.Set("role", summary.role == ProfileRole::kCapture ? "capture" : "production");
   json.Set("sha256", aggregate.hash);
   const Json totals_json = TotalsToJson(totals, profile);

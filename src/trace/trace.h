@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,8 +21,17 @@ namespace roofmark::trace {
 struct MineOptions {
   // Profiles of the capture of this profile's graphs; those that lie beside it are found anyway.
   std::vector<std::filesystem::path> captures;
+  // Execution traces of the same run, for shapes; one that lies beside the profile is found anyway.
+  std::vector<std::filesystem::path> execution_traces;
   std::string application;         // empty: the profile stands for itself
-  std::optional<int64_t> card_ms;  // card time that the profile stands for, in milliseconds
+  std::string group;               // the profiles that share card_ms; empty: this one alone
+  std::optional<int64_t> card_ms;  // card time that the group stands for, in milliseconds
+  std::string model;
+  std::string framework;
+  std::string device;  // where the profile does not say
+  int64_t ranks = 0;   // cards of a run; 0 where nobody said
+  // Sizes of the model, by name as in its config.json: for shapes that the profile lacks.
+  std::map<std::string, int64_t, std::less<>> facts;
 };
 
 // Time that nothing claims, by kernel, largest first.
@@ -44,14 +54,15 @@ struct ProfileSummary {
 };
 
 // Mines one profile. Errors: kNotFound, kIo, kInput where it is no profile, naming the file. A
-// capture profile that does not read is reported in the summary's loss, not an error.
+// capture profile or execution trace that does not read is reported in the summary's loss, not an
+// error.
 Result<ProfileSummary> MineProfile(const std::filesystem::path& path, const Rules& rules,
                                    const MineOptions& options = {});
 
-// The object that `mine --json` prints: `profile` (the path as given), `kind`, `role`, `sha256` of
-// what the device did, every total of totals.h under its name, `base_ns` (null where the profile
-// has none), `unattributed_ns`, exposed time by operator and phase, how kernels were linked, how
-// graphs were paired, and `loss`.
+// The object that `mine --json` prints: `profile` (the path as given), `kind` (profile_format.h),
+// `role`, `sha256` of what the device did, every total of totals.h under its name, `base_ns` (null
+// where the profile has none), `unattributed_ns`, exposed time by operator and phase, how kernels
+// were linked, how graphs were paired, and `loss`.
 const Json& SummaryToJson(const ProfileSummary& summary);
 
 // One profile to mine, from a list of files, folders and manifests.
@@ -62,10 +73,9 @@ struct ProfileInput {
   bool searched = false;
 };
 
-// Folders are searched for *.json and *.json.gz, at every depth; a manifest (.csv) has the columns
-// profile (relative to it) and optionally application, model, device and card_hours. Each path is
-// taken once; folders come in order of path.
-// Errors: kNotFound, kInput naming file and line.
+// Folders are searched for the names that profilers write (IsProfileName), at every depth; a
+// manifest (.csv that is no sheet of rocprofv3) is read as manifest.h says. Each path is taken
+// once; folders come in order of path. Errors: kNotFound, kInput naming file and line.
 Result<std::vector<ProfileInput>> FindProfiles(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace roofmark::trace

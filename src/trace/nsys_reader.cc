@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each table is read once. Kernels come first, so that of the calls only those are kept that
+// launched something.
+#include "trace/nsys_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "trace/event_head.h"
+#include "trace/nsys_names.h"
+#include "trace/profile_rows.h"
+
+namespace roofmark::trace {
+namespace {
+
+// Source: NVIDIA's user guide, ENUM_NSYS_EVENT_TYPE.
+constexpr int64_t kPushPopRange = 59;
+constexpr int64_t kStartEndRange = 60;
+
+// A serialised id holds the process above the thread.
+uint64_t ProcessOf(int64_t global_id) {
+  return static_cast<uint64_t>(global_id) >> 24;
+}
+
+class NsysReader {
+ public:
+  explicit NsysReader(SqliteRows& rows)
+      : rows_(rows), out_(profile_), strings_(rows, "StringIds", "id", "value") {}
+
+  Result<Profile> Run() {
+    profile_.format = ProfileFormat::kNsys;
+    profile_.vendor = "cuda";
+    TRY(ReadFacts());
+    TRY(ReadGraphNodes());
+    TRY(ReadKernels());
+    TRY(ReadCopies("CUPTI_ACTIVITY_KIND_MEMCPY", LaunchKind::kCopy));
+    TRY(ReadCopies("CUPTI_ACTIVITY_KIND_MEMSET", LaunchKind::kFill));
+    TRY(ReadWholeGraphs());
+    TRY(ReadCalls());
+    TRY(ReadRanges());
+    if (profile_.nodes.empty()) profile_.node_of.clear();
+    profile_.bytes = profile_.stored_bytes = rows_.stored_bytes();
+    profile_.loss.damage = rows_.damage();
+    return std::move(profile_);
+  }
+
+ private:
+  Result<void> ReadFacts();
+  Result<void> ReadGraphNodes();
+  Result<void> ReadKernels();
+  Result<void> ReadCopies(const char* table, LaunchKind kind);
+  Result<void> ReadWholeGraphs();
+  Result<void> ReadCalls();
+  Result<void> ReadRanges();
+
+  // The text of a StringIds number as it stands, looked up once.
+  TextId String(int64_t id) {
+    const auto [entry, fresh] = texts_.try_emplace(id, kNoText);
+    if (fresh) entry->second = profile_.text.Intern(strings_.Find(id));
+    return entry->second;
+  }
+  TextId KernelName(int64_t id) {
+    const auto [entry, fresh] = kernel_names_.try_emplace(id, kNoText);
+    if (fresh) entry->second = profile_.text.Intern(KinetoKernelName(strings_.Find(id)));
+    return entry->second;
+  }
+  // Processes number their calls from 1, so an id is one only together with its process.
+  uint64_t Correlation(int64_t global_id, int64_t correlation) {
+    return uint64_t{out_.processes.Of(ProcessOf(global_id))} << 32 |
+           static_cast<uint32_t>(correlation);
+  }
+  uint32_t NodeOf(int64_t global_pid, int64_t node) const;
+  uint64_t NodeKey(uint64_t process, int64_t node) const {
+    return process * 0x9E3779B97F4A7C15U ^ static_cast<uint64_t>(node);
+  }
+
+  struct Node {
+    GraphNode made;
+    uint64_t original = 0;  // key of the node that this one is a clone of; 0 = none
+  };
+
+  SqliteRows& rows_;
+  Profile profile_;
+  ProfileRows out_;
+  SqliteRows::Lookup strings_;
+  std::unordered_map<int64_t, TextId> texts_;
+  std::unordered_map<int64_t, TextId> kernel_names_;
+  std::unordered_map<uint64_t, Node> nodes_;
+  std::unordered_map<uint64_t, uint32_t> node_rows_;  // key of the original -> row in nodes
+  std::unordered_set<uint64_t> launched_;             // correlation ids of launches
+};
+
+Result<void> NsysReader::ReadFacts() {
+  constexpr std::array kGpu = {"id", "name"};
+  int64_t least = INT64_MAX;
+  TRY(rows_.Scan("TARGET_INFO_GPU", kGpu, [&](const SqliteRow& row) {
+    if (!row.Has(0) || row.Int(0) >= least) return;
+    least = row.Int(0);
+    profile_.device_name = row.Text(1);
+  }));
+  constexpr std::array kStart = {"utcEpochNs"};
+  TRY(rows_.Scan("TARGET_INFO_SESSION_START_TIME", kStart, [&](const SqliteRow& row) {
+    if (row.Has(0) && !profile_.base_ns) profile_.base_ns = row.Int(0);
+  }));
+  constexpr std::array kPair = {"name", "value"};
+  for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {
+    TRY(rows_.Scan(table, kPair, [&](const SqliteRow& row) {
+      if (row.Text(0) == "EXPORT_SCHEMA_VERSION") profile_.version = row.Text(1);
+    }));
+  }
+  return {};
+}
+
+// Instantiation clones the nodes that were captured; the clone names its original.
+Result<void> NsysReader::ReadGraphNodes() {
+  constexpr std::array kColumns = {"start", "globalTid", "graphNodeId", "originalGraphNodeId"};
+  for (const char* table : {"CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS"}) {
+    TRY(rows_.Scan(table, kColumns, [&](const SqliteRow& row) {
+      out_.Skip();
+      if (!row.Has(0) || !row.Has(2)) return;
+      const uint64_t process = ProcessOf(row.Int(1));
+      Node node{.made = {.start_ns = row.Int(0),
+                         .thread = out_.threads.Of(static_cast<uint64_t>(row.Int(1)))}};
+      if (row.Has(3) && row.Int(3) != 0 && row.Int(3) != row.Int(2)) {
+        node.original = NodeKey(process, row.Int(3));
+      }
+      nodes_.try_emplace(NodeKey(process, row.Int(2)), node);
+    }));
+  }
+  for (const auto& [key, node] : nodes_) {
+    if (node_rows_.try_emplace(key, static_cast<uint32_t>(profile_.nodes.size())).second) {
+      profile_.nodes.push_back(node.made);
+    }
+  }
+  return {};
+}
+
+uint32_t NsysReader::NodeOf(int64_t global_pid, int64_t node) const {
+  uint64_t key = NodeKey(ProcessOf(global_pid), node);
+  auto found = nodes_.find(key);
+  if (found == nodes_.end()) return kNone32;
+  for (int step = 0; step < 8 && found->second.original != 0; ++step) {
+    const auto original = nodes_.find(found->second.original);
+    if (original == nodes_.end()) break;
+    key = original->first;
+    found = original;
+  }
+  return node_rows_.at(key);
+}
+
+Result<void> NsysReader::ReadKernels() {
+  constexpr std::array kColumns = {"start",         "end",           "deviceId",
+                                   "streamId",      "correlationId", "globalPid",
+                                   "demangledName", "shortName",     "graphNodeId"};
+  return rows_.Scan("CUPTI_ACTIVITY_KIND_KERNEL", kColumns, [&](const SqliteRow& row) {
+    RowTimes times{row.Int(0), row.Int(1)};
+    if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
+    if (!out_.Take(times)) return;
+    const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
+    launched_.insert(correlation);
+    const Launch launch{.start_ns = times.start_ns,
+                        .dur_ns = times.end_ns - times.start_ns,
+                        .correlation = correlation,
+                        .name = KernelName(row.Int(row.Has(6) ? 6 : 7)),
+                        .device = static_cast<int32_t>(row.IntOr(2, -1)),
+                        .stream = out_.streams.Of(static_cast<uint64_t>(row.Int(3)))};
+    out_.AddNode(launch, row.Has(8) ? NodeOf(row.Int(5), row.Int(8)) : kNone32);
+  });
+}
+
+Result<void> NsysReader::ReadCopies(const char* table, LaunchKind kind) {
+  constexpr std::array kColumns = {"start",    "end",           "deviceId",
+                                   "streamId", "correlationId", "globalPid"};
+  const TextId name = profile_.text.Intern(kind == LaunchKind::kCopy ? "Memcpy" : "Memset");
+  return rows_.Scan(table, kColumns, [&](const SqliteRow& row) {
+    RowTimes times{row.Int(0), row.Int(1)};
+    if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
+    if (!out_.Take(times)) return;
+    const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
+    launched_.insert(correlation);
+    out_.Add({.start_ns = times.start_ns,
+              .dur_ns = times.end_ns - times.start_ns,
+              .correlation = correlation,
+              .name = name,
+              .device = static_cast<int32_t>(row.IntOr(2, -1)),
+              .stream = out_.streams.Of(static_cast<uint64_t>(row.Int(3))),
+              .kind = kind});
+  });
+}
+
+// The kernels inside are lost, but their time must not be.
+Result<void> NsysReader::ReadWholeGraphs() {
+  constexpr std::array kColumns = {"start",    "end",           "deviceId",
+                                   "streamId", "correlationId", "globalPid"};
+  const TextId name = profile_.text.Intern(kWholeGraph);
+  return rows_.Scan("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kColumns, [&](const SqliteRow& row) {
+    RowTimes times{row.Int(0), row.Int(1)};
+    if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
+    if (!out_.Take(times)) return;
+    ++profile_.loss.whole_graphs;
+    const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
+    launched_.insert(correlation);
+    const Launch launch{.start_ns = times.start_ns,
+                        .dur_ns = times.end_ns - times.start_ns,
+                        .correlation = correlation,
+                        .name = name,
+                        .device = static_cast<int32_t>(row.IntOr(2, -1)),
+                        .stream = out_.streams.Of(static_cast<uint64_t>(row.Int(3)))};
+    out_.AddNode(launch, kNone32);
+  });
+}
+
+Result<void> NsysReader::ReadCalls() {
+  constexpr std::array kColumns = {"start", "end", "globalTid", "correlationId", "nameId"};
+  return rows_.Scan("CUPTI_ACTIVITY_KIND_RUNTIME", kColumns, [&](const SqliteRow& row) {
+    const uint64_t correlation = row.Has(3) ? Correlation(row.Int(2), row.Int(3)) : kNoId;
+    if (!launched_.contains(correlation) || correlation == kNoId) return out_.Skip();
+    RowTimes times{row.Int(0), row.Int(1)};
+    if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
+    if (!out_.Take(times)) return;
+    profile_.calls.push_back({.start_ns = times.start_ns,
+                              .end_ns = times.end_ns,
+                              .correlation = correlation,
+                              .name = String(row.Int(4)),
+                              .thread = out_.threads.Of(static_cast<uint64_t>(row.Int(2)))});
+  });
+}
+
+Result<void> NsysReader::ReadRanges() {
+  constexpr std::array kColumns = {"start", "end", "eventType", "text", "textId", "globalTid"};
+  return rows_.Scan("NVTX_EVENTS", kColumns, [&](const SqliteRow& row) {
+    const int64_t type = row.IntOr(2, kPushPopRange);
+    const bool range = type == kPushPopRange || type == kStartEndRange;
+    // A range without an end was open when recording stopped, a mark has none.
+    if (!range || !row.Has(0) || !row.Has(1) || !row.Has(5)) return out_.Skip();
+    RowTimes times{row.Int(0), row.Int(1)};
+    if (!out_.Take(times)) return;
+    const TextId registered = row.Has(3) || !row.Has(4) ? kNoText : String(row.Int(4));
+    const std::string_view text =
+        registered == kNoText ? row.Text(3) : profile_.text.Text(registered);
+    const NvtxOp op = ParseNvtxText(text);
+    if (!op.is_op) ++profile_.user_annotations;
+    if (!op.sizes.empty()) profile_.shapes_recorded = true;
+    profile_.ops.push_back({.start_ns = times.start_ns,
+                            .end_ns = times.end_ns,
+                            .name = profile_.text.Intern(op.name),
+                            .dims = op.sizes.empty() ? kNoText : profile_.text.Intern(op.sizes),
+                            .thread = out_.threads.Of(static_cast<uint64_t>(row.Int(5))),
+                            .annotation = !op.is_op});
+  });
+}
+
+}  // namespace
+
+Result<Profile> ReadNsys(SqliteRows rows) {
+  return NsysReader(rows).Run();
+}
+
+}  // namespace roofmark::trace

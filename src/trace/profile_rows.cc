@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/profile_rows.h"
+
+namespace roofmark::trace {
+
+bool ProfileRows::Take(RowTimes& times) {
+  int64_t dur = 0;
+  if (__builtin_sub_overflow(times.end_ns, times.start_ns, &dur)) {
+    Damaged();
+    return false;
+  }
+  ++profile_.events;
+  if (dur < 0) {
+    ++profile_.loss.negative_dur;
+    times.end_ns = times.start_ns;
+  }
+  return true;
+}
+
+void ProfileRows::Add(const Launch& launch) {
+  if (launch.dur_ns == 0) ++profile_.loss.zero_dur;
+  (launch.kind == LaunchKind::kKernel ? profile_.kernels : profile_.copies).push_back(launch);
+}
+
+void ProfileRows::AddNode(const Launch& launch, uint32_t node) {
+  Add(launch);
+  profile_.node_of.push_back(node);
+}
+
+}  // namespace roofmark::trace
