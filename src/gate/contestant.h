@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -92,7 +93,8 @@ class Contestant {
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
 
   Verdict verdict;
-  bool vouched = false;  // a ghost replay has found nothing against it
+  bool vouched = false;              // a ghost replay has found nothing against it
+  std::set<std::string> recompiled;  // code objects that its compiler was seen to make again
 
  private:
   static constexpr const char* kWorkspace = "workspace";
