@@ -104,7 +104,10 @@ struct JudgeArgs {
   fs::path store = "roofmark.db";
   double require_adoption = 0.95;
   double timeout_s = 20;
-  bool timings = false;  // say where the time went
+  std::vector<fs::path> all;  // folders of candidates, instead of candidates
+  bool listen = false;        // jobs as lines on stdin, instead of candidates
+  bool again = false;         // judge what the store knows, too
+  bool timings = false;       // say where the time went
   std::string regrade;  // a verdict's number, or "all": reproduce instead of judging; empty = judge
   bool no_run = false;  // regrade: compute the numbers anew, and nothing else
   Format format = Format::kText;

@@ -195,9 +195,16 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
       AddVerb(app, chosen, args, "judge", "run a candidate through the three gates",
               "roofmark judge candidates/rms_norm/rms_norm.cc --operator rms_norm --quick");
   verb->add_option("candidates", args->candidates, "files, or folders with candidate.toml");
+  verb->add_option("--all", args->all,
+                   "every candidate below these folders; what the store has verdicts on is left");
+  verb->add_flag("--again", args->again, "with --all: judge what the store knows, too");
+  verb->add_flag("--listen", args->listen,
+                 "read jobs as JSON lines from stdin (docs/automation.md)")
+      ->excludes("--all");
   AddSelection(verb, &args->selection);
   verb->add_option("--alias", args->alias, "what the candidates call the operator (pack --alias)");
-  verb->add_option("--device", args->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--device", args->device,
+                   "cpu, cuda, or GPUs by number (cuda:0; with --all several: cuda:0,cuda:1)");
   verb->add_option("--card", args->card, "device card for attainment, by name or path");
   verb->add_option("--gate", args->gate, "last gate to run")
       ->check(CLI::IsMember({"compile", "correctness", "performance"}));

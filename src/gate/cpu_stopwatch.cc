@@ -213,6 +213,7 @@ void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchT
   batch->curtain.Raise(index);
   device::FlushFromCache(*call.in);
   device::FlushFromCache(*call.out);
+  device::WarmOperands(*call.in);
   batch->ahead_ns -= static_cast<double>(batch->still.OthersNs());
   batch->still.Release();
 }
