@@ -55,6 +55,10 @@ class Contestant {
 
   // Keeps its worker from running until it is timed (Stopwatch::Quiet): call before Refill.
   void Quiet(Stopwatch& stopwatch);
+  // Lets it run after all (Stopwatch::Wake).
+  void Wake(Stopwatch& stopwatch) {
+    if (worker_ != nullptr) stopwatch.Wake(*worker_);
+  }
   // One synchronised, untimed call on a slot. False when the candidate failed.
   Result<bool> Call(size_t slot);
   // Such a call while `disturber` disturbs the machine (Stopwatch::Disturb); null = undisturbed.

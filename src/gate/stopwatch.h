@@ -95,6 +95,8 @@ class Stopwatch {
   // Keeps the worker from running until its next Time or Attribute, where a machine can do so: the
   // next inputs are about to be written, and nobody is to work on them ahead of his call.
   virtual void Quiet(worker::Worker& /*worker*/) {}
+  // Lets a quiet worker run without being timed.
+  virtual void Wake(worker::Worker& /*worker*/) {}
   // Times the calls in order. `workspace` is the mapped workspace arena's name, or empty.
   // Outputs were poisoned by the caller; the caller checks them afterwards.
   virtual Result<worker::Answer<BatchTimes>> Time(worker::Worker& worker,
