@@ -53,7 +53,9 @@ void PrintUnknown(const std::map<std::string, trace::UnknownKernel>& unknown) {
 }  // namespace
 
 Result<int> Mine(const MineArgs& args) {
+  if (args.part) return MineOnePart(args);
   if (args.merge) return MergeAggregates(args);
+  if (args.on != "threads") return MineElsewhere(args);
   const trace::Rules rules = TRY(trace::Rules::LoadDefault());
   const bool text = args.format == Format::kText;
   if (text) {
