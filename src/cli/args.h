@@ -20,6 +20,8 @@ struct MineArgs {
   std::vector<fs::path> profiles;  // files, folders, or manifests (.csv)
   fs::path out;                    // aggregate to write; empty = none
   bool unknown = false;            // list what no rule claims
+  bool check = false;              // say what each profile lacks instead of mining
+  std::string explain;             // part of kernels' names to explain instead; empty = none
   Format format = Format::kText;
 };
 

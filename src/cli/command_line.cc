@@ -59,13 +59,19 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<MineArgs>();
   CLI::App* verb =
       AddVerb(app, chosen, args, "mine", "read GPU profiles into a mergeable aggregate",
-              "roofmark mine examples/profiles -o fleet.json");
+              "roofmark mine examples/profiles -o fleet.json\n"
+              "  roofmark mine --explain rms_norm profile.json.gz");
   verb->add_option("profiles", args->profiles,
                    "profiles (Kineto, Nsight Systems, rocprofv3; plain, .gz, .zst), folders, or a "
                    "manifest (.csv)")
       ->required();
   verb->add_option("-o,--out", args->out, "aggregate to write");
-  verb->add_flag("--unknown", args->unknown, "list the kernels that no rule claims, largest first");
+  verb->add_flag("--unknown", args->unknown,
+                 "list the kernels that no rule claims, largest first, and as rules to finish");
+  auto* explain = verb->add_option("--explain", args->explain,
+                                   "instead: which rule claims kernels of this name, and why");
+  verb->add_flag("--check", args->check, "instead: what each profile lacks, and how to record it")
+      ->excludes(explain);
   AddJson(verb, &args->format);
 }
 

@@ -13,6 +13,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/aggregate.h"
+#include "trace/attribution.h"
+#include "trace/check_profile.h"
 #include "trace/rules.h"
 
 namespace roofmark::trace {
@@ -24,6 +26,7 @@ struct MineOptions {
   std::vector<std::filesystem::path> execution_traces;
   std::string application;         // empty: the profile stands for itself
   std::optional<int64_t> card_ms;  // card time that the profile stands for, in milliseconds
+  std::string explain;             // kernels whose names hold this are explained; empty = none
 };
 
 // Time that nothing claims, by kernel, largest first.
@@ -42,7 +45,9 @@ struct ProfileSummary {
   ProfileRole role = ProfileRole::kProduction;
   ProfileAggregate aggregate;  // what goes into the fleet aggregate
   std::vector<UnknownKernel> unknown;
-  Json json;  // see SummaryToJson
+  std::vector<Finding> findings;          // what it lacks, worst first
+  std::vector<Explanation> explanations;  // of the kernels that were asked about
+  Json json;                              // see SummaryToJson
 };
 
 // Mines one profile. Errors: kNotFound, kIo, kInput where it is no profile, naming the file. A
