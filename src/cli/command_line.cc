@@ -60,12 +60,17 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   CLI::App* verb =
       AddVerb(app, chosen, args, "mine", "read GPU profiles into a mergeable aggregate",
               "roofmark mine examples/profiles -o fleet.json\n"
+              "  roofmark mine --merge june/ july.json --without 3f9c21ab -o fleet.json\n"
               "  roofmark mine --explain rms_norm profile.json.gz");
   verb->add_option("profiles", args->profiles,
                    "profiles (Kineto, Nsight Systems, rocprofv3; plain, .gz, .zst), folders, or a "
                    "manifest (.csv)")
       ->required();
   verb->add_option("-o,--out", args->out, "aggregate to write");
+  verb->add_flag("--merge", args->merge, "fold aggregates (files, folders) into one");
+  verb->add_option("--without", args->without,
+                   "merge: take out a profile (by its sha256), or all of an aggregate")
+      ->delimiter(',');
   verb->add_flag("--unknown", args->unknown,
                  "list the kernels that no rule claims, largest first, and as rules to finish");
   auto* explain = verb->add_option("--explain", args->explain,
@@ -79,19 +84,32 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<SuiteArgs>();
   CLI::App* verb = AddVerb(app, chosen, args, "suite",
                            "operators and suites: list, show, import, lint, release; weights from "
-                           "an aggregate",
-                           "roofmark suite build fleet.json -o suite.json\n"
+                           "an aggregate, and what changed between two",
+                           "roofmark suite build fleet.json --shapes 440 -o suite.json\n"
+                           "  roofmark suite diff june.json july.json\n"
                            "  roofmark suite import KernelBench/level1 -o imported\n"
                            "  roofmark suite release published-440 -o release/ --version 1.0.0");
   verb->add_option("action", args->action,
-                   "list operators, show one or a suite, build weights, import another "
+                   "list operators, show one or a suite, build weights, diff two windows of a "
+                   "fleet, import another "
                    "benchmark's problems, lint a suite (run its admission programs), release a "
                    "suite in two parts, or verify a release")
       ->required()
-      ->check(CLI::IsMember({"list", "show", "build", "import", "lint", "release", "verify"}));
+      ->check(
+          CLI::IsMember({"list", "show", "build", "diff", "import", "lint", "release", "verify"}));
   verb->add_option("name", args->name,
                    "operator or suite to show, aggregate to build from, folder or file to import, "
                    "suite to lint or release, or release to verify");
+  verb->add_option("other", args->other, "diff: the newer aggregate");
+  verb->add_option("--shapes", args->shapes_wanted, "build: how many (default: all)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--coverage", args->coverage,
+                   "build: share of each operator and phase that is in for sure (default: 0.9)")
+      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
+  verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option("--rotation", args->rotation,
+                   "build: also write a second draw with a secret seed into this file");
   verb->add_option("-o,--out", args->out,
                    "suite to write; for lint, a line per workload; for release and import, the "
                    "folder");

@@ -8,10 +8,10 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/fleet_table.h"
 #include "cli/mine_pages.h"
 #include "cli/progress.h"
 #include "pipeline/mine_fleet.h"
-#include "suite/aggregate_weights.h"
 
 namespace roofmark::cli {
 namespace {
@@ -51,36 +51,12 @@ std::vector<trace::UnknownKernel> Sorted(
   return sorted;
 }
 
-// Which operators the fleet spends its time on.
-void PrintFleet(const Aggregate& aggregate) {
-  const suite::FleetWeights weights = suite::WeighAggregate(aggregate);
-  std::map<std::string, std::map<size_t, double>> parts;
-  for (const suite::FleetCell& cell : weights.cells) {
-    for (const auto& [unit, part] : cell.parts) {
-      parts[cell.sums.op.empty() ? "unattributed" : cell.sums.op][unit] += part;
-    }
-  }
-  std::vector<std::pair<std::string, suite::Share>> rows;
-  for (const auto& [op, of_op] : parts) {
-    rows.emplace_back(op, suite::ShareOfParts(of_op, weights.units));
-  }
-  std::ranges::stable_sort(rows, std::greater<>(),
-                           [](const auto& row) { return row.second.value; });
-  fmt::print("\n{} profiles{}: share of GPU time (95 % interval over {} sampling units)\n",
-             weights.profiles,
-             weights.card_hours > 0 ? fmt::format(", {:.0f} card-hours", weights.card_hours) : "",
-             weights.units.size());
-  for (const auto& [op, share] : rows) {
-    fmt::print("  {:30} {:>6.2f} %  [{:.2f}, {:.2f}]\n", op, 100 * share.value, 100 * share.low,
-               100 * share.high);
-  }
-}
-
 }  // namespace
 
 Result<int> Mine(const MineArgs& args) {
   if (!args.explain.empty()) return ExplainKernels(args);
   if (args.check) return CheckProfiles(args);
+  if (args.merge) return MergeAggregates(args);
   const trace::Rules rules = TRY(trace::Rules::LoadDefault());
   const bool text = args.format == Format::kText;
   if (text) {

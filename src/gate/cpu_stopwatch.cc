@@ -69,7 +69,9 @@ class CpuStopwatch final : public Stopwatch {
     return worker::Answer<std::unique_ptr<Disturbance>>(
         DisturbCpu(worker.pid(), random_.Below(uint64_t{1} << 62)));
   }
-  std::string ClockFault(const Clocks& clocks) const override { return CpuClockFault(clocks); }
+  std::string ClockFault(const Clocks& clocks, double /*published_ns*/) const override {
+    return CpuClockFault(clocks);
+  }
 
  private:
   // What an output held at one place when run had returned.

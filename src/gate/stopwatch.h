@@ -115,8 +115,9 @@ class Stopwatch {
   // Null where this device knows no disturbance. Requires: Prepare.
   virtual Result<worker::Answer<std::unique_ptr<Disturbance>>> Disturb(worker::Worker& worker);
   // Whether the three clocks of a workload agree; on disagreement the text names the fault (side
-  // stream, work after return, tampered timer). Empty when they agree.
-  virtual std::string ClockFault(const Clocks& clocks) const = 0;
+  // stream, work after return, tampered timer). Empty when they agree. `published_ns`:
+  // what the verdict gives as the time.
+  virtual std::string ClockFault(const Clocks& clocks, double published_ns) const = 0;
 };
 
 }  // namespace roofmark::gate

@@ -20,14 +20,6 @@ namespace {
 
 using Outcome = Result<std::variant<trace::ProfileSummary, Aggregate>>;
 
-// Aggregates are written compactly, so their first bytes tell.
-bool IsAggregate(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string head(64, '\0');
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  return head.find("\"roofmark-aggregate/") != std::string::npos;
-}
-
 Outcome MineOne(const trace::ProfileInput& input, const trace::Rules& rules) {
   if (IsAggregate(input.path)) return TRY(ReadAggregate(input.path));
   return TRY(trace::MineProfile(input.path, rules, input.options));
@@ -107,6 +99,14 @@ Result<MinedFleet> MineFleet(const std::vector<fs::path>& paths, const trace::Ru
                 fmt::format("none of {} files is a profile: {}", inputs.size(), fleet.skipped[0]));
   }
   return fleet;
+}
+
+// Aggregates are written compactly, so their first bytes tell.
+bool IsAggregate(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string head(64, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head.find("\"roofmark-aggregate/") != std::string::npos;
 }
 
 Result<Aggregate> ReadAggregate(const fs::path& path) {

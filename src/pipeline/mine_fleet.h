@@ -32,6 +32,9 @@ struct MinedFleet {
 Result<MinedFleet> MineFleet(const std::vector<std::filesystem::path>& paths,
                              const trace::Rules& rules, const SummarySink& sink);
 
+// Whether a file begins like an aggregate; profiles do not.
+bool IsAggregate(const std::filesystem::path& path);
+
 // Reads an aggregate that `mine` wrote; errors name the file.
 Result<Aggregate> ReadAggregate(const std::filesystem::path& path);
 

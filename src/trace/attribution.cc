@@ -227,7 +227,7 @@ class Attributor {
 
   static void MeasureLengths(const StepLabel& label, Claim& claim) {
     const auto take = [&](const char* name, int64_t one, int64_t other) {
-      if (one >= 0 && other >= 0) claim.measures[name] = {one + other};
+      if (one >= 0 && other >= 0) claim.measures[name] = one + other;
     };
     const auto known = [](const StepPart& part, int64_t value) {
       return part.sequences == 0 ? int64_t{0} : value;
@@ -238,11 +238,6 @@ class Attributor {
     take("k", known(a, a.keys), known(b, b.keys));
     take("qq", known(a, a.tokens_squared), known(b, b.tokens_squared));
     take("qk", known(a, a.tokens_keys), known(b, b.tokens_keys));
-    for (const auto& [axis, measure] : {std::pair("q_lens", "q_len"), {"kv_lens", "kv_len"}}) {
-      const auto lengths = claim.axes.find(axis);
-      if (lengths == claim.axes.end()) continue;
-      claim.measures[measure] = std::get<std::vector<int64_t>>(lengths->second);
-    }
   }
 
   // A graph runs the number of tokens that it was captured for, whatever the step had.
@@ -253,7 +248,7 @@ class Attributor {
       const int64_t* size = std::get_if<int64_t>(&value);
       if (size == nullptr || *size == 0 || *size % captured != 0) continue;
       if (axis == "tokens" || axis == "rows" || axis == "m") {
-        claim.measures["true." + axis] = {*size / captured * tokens};
+        claim.measures["true." + axis] = *size / captured * tokens;
       }
     }
   }

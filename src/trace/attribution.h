@@ -37,9 +37,8 @@ struct Claim {
   // phase with more of it.
   std::optional<ClaimSplit> split;
   // Of one call, as the step's label states them: "true.AXIS" where a graph was padded to the axis;
-  // of attention "q", "k", "qq" and "qk" (sums over the sequences), and "q_len" and "kv_len" (the
-  // lengths of the sequences, rebuilt from these sums).
-  std::map<std::string, std::vector<int64_t>> measures;
+  // of attention "q", "k", "qq" and "qk" (sums over the sequences).
+  std::map<std::string, int64_t> measures;
 };
 
 // Why some launches of a kernel were claimed as they were, for a person.

@@ -49,6 +49,7 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
       sum -= sum_there;
       exposed -= exposed_there;
     }
+    cell.durations.Add(kernel.dur_ns);
     cell.sum_ns += sum;
     cell.exposed_ns += exposed;
     KernelUse& use = uses[uint64_t{claim} << 32 | kernel.name];
@@ -62,7 +63,11 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
       counts = !counted[call];
       counted[call] = true;
     }
-    if (counts) ++cell.calls;
+    if (!counts) continue;
+    ++cell.calls;
+    for (const auto& [name, value] : attribution.claims[claim].measures) {
+      cell.measures[name].Add(value);
+    }
   }
   for (const auto& [key, use] : uses) {
     const auto name = static_cast<TextId>(key);
@@ -70,7 +75,22 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
     into.launches += use.launches;
     into.sum_ns += use.sum_ns;
   }
+  for (AggregateCell& cell : cells) MeasureLengths(cell);
   return cells;
+}
+
+// What the profile and whoever lists it say about where it comes from.
+void SetOrigin(const Profile& profile, const MineOptions& options, ProfileAggregate& aggregate) {
+  aggregate.application = options.application;
+  aggregate.group = options.group;
+  aggregate.card_ms = options.card_ms;
+  aggregate.model = options.model;
+  aggregate.framework = options.framework;
+  aggregate.ranks = options.ranks;
+  aggregate.device = profile.device_name.empty() ? options.device : ValidUtf8(profile.device_name);
+  if (profile.rank && *profile.rank >= 0) aggregate.rank = profile.rank;
+  aggregate.shapes_recorded = profile.shapes_recorded;
+  aggregate.stacks_recorded = profile.python_events > 0;
 }
 
 int64_t WindowNs(const Profile& profile) {
@@ -246,6 +266,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   // Only graphs need captures, and captures are large.
   if (totals.graph_kernels > 0) captures = ReadCaptures(path, options, captures_lost);
   const AttributionOptions asked{.file_phase = PhaseOfFileName(path.filename().string()),
+                                 .facts = options.facts,
                                  .explain = options.explain};
   Attribution attribution = Attribute(profile, linked, forest, captures, rules, asked);
 
@@ -253,9 +274,8 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   summary.role = IsCaptureProfilePath(path) ? ProfileRole::kCapture : ProfileRole::kProduction;
   ProfileAggregate& aggregate = summary.aggregate;
   aggregate.hash = ContentHash(profile);
-  aggregate.application = options.application;
-  aggregate.card_ms = options.card_ms;
-  aggregate.device = ValidUtf8(profile.device_name);
+  SetOrigin(profile, options, aggregate);
+  aggregate.devices = static_cast<int64_t>(exposure.devices);
   aggregate.window_ns = WindowNs(profile);
   aggregate.busy_ns = exposure.union_ns;
   aggregate.sum_ns = totals.sum_kernel_ns;
