@@ -26,6 +26,8 @@ struct MineArgs {
   std::string slurm;                 // further options for sbatch
   bool part = false;                 // `profiles` is a part to do, as MineElsewhere asks
   std::vector<std::string> without;  // merge: hashes or aggregates to take out
+  bool check = false;                // say what each profile lacks instead of mining
+  std::string explain;               // part of kernels' names to explain instead; empty = none
   Format format = Format::kText;
 };
 
