@@ -62,7 +62,6 @@ void AddMine(CLI::App* app, Chosen* chosen) {
               "roofmark mine examples/profiles -o fleet.json\n"
               "  roofmark mine --merge june/ july.json --without 3f9c21ab -o fleet.json\n"
               "  roofmark mine manifest.csv --on slurm --slurm '-p cpu' -o fleet.json\n"
-
               "  roofmark mine --explain rms_norm profile.json.gz");
   verb->add_option("profiles", args->profiles,
                    "profiles (Kineto, Nsight Systems, rocprofv3; plain, .gz, .zst), folders, or a "
