@@ -226,6 +226,7 @@ void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchT
   batch->curtain.Raise(index);
   device::FlushFromCache(*call.in);
   device::FlushFromCache(*call.out);
+  device::WarmOperands(*call.in);
   batch->used_ns = UsedNs(*batch);
   batch->waited_ns = worker::OwnWaitedNs();
   batch->still.Release();

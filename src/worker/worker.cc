@@ -125,11 +125,25 @@ class SandboxedWorker final : public Worker {
 
   bool alive() const override { return !sandbox_->Exited(); }
   pid_t pid() const override { return sandbox_->pid(); }
+  std::optional<int64_t> AddressOf(std::string_view arena) const override {
+    return book_.AddressOf(arena);
+  }
   std::string Log() override { return sandbox_->Log(); }
   const std::string& level() const override { return sandbox_->level(); }
   const Json& versions() const override { return versions_; }
 
-  void set_versions(Json versions) { versions_ = std::move(versions); }
+  Result<void> Greet(double timeout_s) override {
+    const Answer<Json> hello = TRY(Ask(Json::MakeObject().Set("do", "hello"), timeout_s));
+    if (!hello) {
+      return Fail(ErrorKind::kDevice,
+                  fmt::format("a worker does not start: {}\n{}", hello.error().reason, Log()));
+    }
+    if (const Json* versions = hello->Find("versions");
+        versions != nullptr && versions->is_object()) {
+      versions_ = *versions;
+    }
+    return {};
+  }
 
  private:
   std::string Verb() const {
@@ -245,6 +259,12 @@ Result<Answer<Json>> Worker::Ask(const Json& request, double timeout_s, std::spa
 }
 
 Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
+  std::unique_ptr<Worker> worker = TRY(SpawnWorker(spec));
+  TRY(worker->Greet(spec.start_timeout_s));
+  return worker;
+}
+
+Result<std::unique_ptr<Worker>> SpawnWorker(const WorkerSpec& spec) {
   const uint64_t memory_bytes = spec.device == DeviceKind::kCuda
                                     ? std::max(spec.memory_bytes, kLeastCudaBytes)
                                     : spec.memory_bytes;
@@ -277,19 +297,7 @@ Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
   std::unique_ptr<Sandbox> started = TRY(Sandbox::Start(std::move(sandbox)));
   const std::string outside = started->InsidePath("/scratch");  // where it is on disk, if it is
   FolderWatch scratch(outside == "/scratch" ? spec.scratch : fs::path(outside), scratch_bytes);
-  auto worker =
-      std::make_unique<SandboxedWorker>(std::move(started), memory_bytes, std::move(scratch));
-  const Answer<Json> hello =
-      TRY(worker->Ask(Json::MakeObject().Set("do", "hello"), spec.start_timeout_s));
-  if (!hello) {
-    return Fail(ErrorKind::kDevice, fmt::format("a worker does not start: {}\n{}",
-                                                hello.error().reason, worker->Log()));
-  }
-  if (const Json* versions = hello->Find("versions");
-      versions != nullptr && versions->is_object()) {
-    worker->set_versions(*versions);
-  }
-  return worker;
+  return std::make_unique<SandboxedWorker>(std::move(started), memory_bytes, std::move(scratch));
 }
 
 Result<Answer<std::string>> RunSandboxed(const SandboxedCommand& command) {
