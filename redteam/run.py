@@ -214,7 +214,7 @@ def is_noise(program, verdicts):
     """Whether the machine may be at fault: where times vary too much, clocks tell nothing."""
     if program["honest"]:
         return only(NOISE, program, verdicts)
-    return any(v["outcome"] == "unstable" for v in verdicts)
+    return any(v["outcome"] == "unstable" or "was busy" in v["level"] for v in verdicts)
 
 
 def settle(results, device, store, staging):

@@ -105,6 +105,7 @@ class CpuStopwatch final : public Stopwatch {
     int64_t used_ns = 0;                // processor time of the candidate when a call was laid
     int64_t waited_ns = 0;              // what the judge had stood in line for one then
     std::vector<double> ahead_ns = {};  // and from then until the call was rung, by call
+    std::vector<double> away_ns = {};   // what the judge stood in line meanwhile, by call
   };
   // Processor time of the whole candidate so far. The process's clock counts threads that are gone.
   static int64_t UsedNs(const Batch& batch);
@@ -119,6 +120,8 @@ class CpuStopwatch final : public Stopwatch {
                                        BatchTimes* times);
   // What the batch says of work outside of its calls; empty where there was none.
   static std::string Outside(const Batch& batch, const BatchTimes& times);
+  // Processor time before each call that proves nothing.
+  static double Allowed(const Batch& batch, const BatchTimes& times);
   // Names an output that holds anything but poison before its call; empty where none does.
   std::string WrittenAhead(device::Arena& out);
   // Makes the calls in turn, untimed, until there are enough samples of who runs: sampling
@@ -258,8 +261,9 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   const auto waited = [&] { return batch->still.WaitedNs() + worker::OwnWaitedNs(); };
   const int64_t waited_before = waited();
   // A worker that waits for a judge without a processor looks at the bell meanwhile.
-  batch->ahead_ns.push_back(static_cast<double>(UsedNs(*batch) - batch->used_ns -
-                                                (worker::OwnWaitedNs() - batch->waited_ns)));
+  const int64_t away_ns = worker::OwnWaitedNs() - batch->waited_ns;
+  batch->away_ns.push_back(static_cast<double>(away_ns));
+  batch->ahead_ns.push_back(static_cast<double>(UsedNs(*batch) - batch->used_ns - away_ns));
   const std::optional<int64_t> task_begin = TaskTime(worker.pid());
   const worker::Answer<worker::RingTime> ring =
       TRY(worker::Ring(worker, batch->bell, index + 1, batch->timeout_s));
@@ -291,15 +295,25 @@ Result<worker::Answer<void>> CpuStopwatch::TimeAll(std::span<const TimedCall> ca
     if (!timed) return timed;
   }
   if (times->unsynchronised.empty()) times->unsynchronised = Outside(*batch, *times);
+  if (const double away_ns = Median(batch->away_ns); away_ns > Allowed(*batch, *times)) {
+    times->busy = fmt::format(
+        "this machine was busy: the judge stood in line for a processor for {} before calls, and "
+        "what of them was done meanwhile is not known",
+        HumanTime(away_ns));
+  }
   return worker::Answer<void>();
+}
+
+double CpuStopwatch::Allowed(const Batch& batch, const BatchTimes& times) {
+  const double waking = kAnsweringNs + kWakingNs * static_cast<double>(batch.still.Others());
+  return waking + kAheadShare * Median(times.time_ns);
 }
 
 std::string CpuStopwatch::Outside(const Batch& batch, const BatchTimes& times) {
   // The median is what is published, and what a busy machine does to single calls is not in it.
   const double called_ns = Median(times.time_ns);
   const double ahead_ns = Median(batch.ahead_ns);
-  const double waking = kAnsweringNs + kWakingNs * static_cast<double>(batch.still.Others());
-  if (ahead_ns > waking + kAheadShare * called_ns) {
+  if (ahead_ns > Allowed(batch, times)) {
     return fmt::format(
         "threads or processes of the candidate ran for {} while no call ran, before each call of "
         "{} (medians of {})",

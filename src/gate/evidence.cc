@@ -65,6 +65,7 @@ Result<Timing> TimingOf(const Verdict& archived) {
   // Verdicts from before there were such witnesses say nothing.
   if (json.Find("refuted") != nullptr) timing.refuted = TRY(json.String("refuted"));
   timing.level = TRY(json.String("level"));
+  if (json.Find("busy") != nullptr) timing.busy = TRY(json.String("busy"));
   if (json.Find("coldness") != nullptr) timing.cold_level = TRY(json.String("coldness"));
   return timing;
 }
@@ -84,6 +85,7 @@ Json TimingToJson(const Timing& timing) {
       .Set("unsynchronised", timing.unsynchronised)
       .Set("refuted", timing.refuted)
       .Set("level", timing.level)
+      .Set("busy", timing.busy)
       .Set("coldness", timing.cold_level);
 }
 

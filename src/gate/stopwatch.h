@@ -54,6 +54,8 @@ struct BatchTimes {
   std::vector<std::string> called;
   // What this machine could not provide ("no CUPTI: published time is by events"); empty = all.
   std::string level;
+  // That the judge itself went without a processor, so that something may have escaped it.
+  std::string busy;
 };
 
 // What the judge itself knows about where the candidate's code comes from.

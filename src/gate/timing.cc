@@ -150,6 +150,7 @@ void Timing::Add(const BatchTimes& times) {
   }
   if (unsynchronised.empty()) unsynchronised = times.unsynchronised;
   if (level.empty()) level = times.level;
+  if (busy.empty()) busy = times.busy;
   coldness.Add(times.coldness);
 }
 
@@ -218,6 +219,7 @@ void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
   auto [outcome, reason] = FaultOf(timing, sol, stopwatch, options, verdict);
   contestant->Refuse(Gate::kPerformance, outcome, std::move(reason));
   if (!timing.level.empty()) verdict.level += "; " + timing.level;
+  if (!timing.busy.empty()) verdict.level += "; " + timing.busy;
   if (!timing.cold_level.empty()) verdict.level += "; " + timing.cold_level;
   if (const std::string told = timing.device_clocks.Text(); !told.empty()) {
     verdict.level += "; " + told;

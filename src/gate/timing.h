@@ -28,6 +28,7 @@ struct Timing {
   // Why the candidate's code is not what computes, though by its provenance it is (witnesses.h).
   std::string refuted;
   std::string level;
+  std::string busy;  // BatchTimes::busy
   Coldness coldness;
   Uneven uneven;
   std::string cold_level;  // ColdnessText
