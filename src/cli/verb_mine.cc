@@ -54,9 +54,11 @@ std::vector<trace::UnknownKernel> Sorted(
 }  // namespace
 
 Result<int> Mine(const MineArgs& args) {
+  if (args.part) return MineOnePart(args);
   if (!args.explain.empty()) return ExplainKernels(args);
   if (args.check) return CheckProfiles(args);
   if (args.merge) return MergeAggregates(args);
+  if (args.on != "threads") return MineElsewhere(args);
   const trace::Rules rules = TRY(trace::Rules::LoadDefault());
   const bool text = args.format == Format::kText;
   if (text) {
