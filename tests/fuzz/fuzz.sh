@@ -51,5 +51,5 @@ mv "$folder/stamp.new" "$folder/stamp"
 seeds=("$folder/corpus/$name" "$root/src/trace/testdata")
 [ -d "$root/tests/fuzz/corpus/$name" ] && seeds+=("$root/tests/fuzz/corpus/$name")
 # A leak is no crash of a program that reads a file and ends; memory is bounded all the same.
-exec "$folder/$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
+exec "$folder/$name" -max_total_time="$seconds" -max_len=65536 -timeout=60 -rss_limit_mb=2048 \
   -print_final_stats=1 -artifact_prefix="$folder/artifacts/$name-" "${seeds[@]}"
