@@ -47,6 +47,9 @@ class Session {
   Result<void> Expect(size_t slot);
   device::Arena& want() { return *want_; }
 
+  // Regimes of values that this operator has beside the common ones (Reference::OwnRegimes).
+  Result<std::vector<std::string>> OwnRegimes() { return reference_.OwnRegimes(); }
+
   const Workload& workload() const { return workload_; }
   device::Device& device() { return device_; }
 
