@@ -17,9 +17,17 @@ namespace fs = std::filesystem;
 enum class Format { kText, kJson };
 
 struct MineArgs {
-  std::vector<fs::path> profiles;  // files, folders, or manifests (.csv)
-  fs::path out;                    // aggregate to write; empty = none
-  bool unknown = false;            // list what no rule claims
+  std::vector<fs::path> profiles;    // files, folders, or manifests (.csv)
+  fs::path out;                      // aggregate to write; empty = none
+  bool unknown = false;              // list what no rule claims
+  bool merge = false;                // `profiles` are aggregates: fold them
+  std::string on = "threads";        // where: "threads", "processes", "slurm"
+  size_t parts = 0;                  // processes, slurm: how many; 0 = as many as files, at most 256
+  std::string slurm;                 // further options for sbatch
+  bool part = false;                 // `profiles` is a part to do, as MineElsewhere asks
+  std::vector<std::string> without;  // merge: hashes or aggregates to take out
+  bool check = false;                // say what each profile lacks instead of mining
+  std::string explain;               // part of kernels' names to explain instead; empty = none
   Format format = Format::kText;
 };
 
@@ -34,11 +42,17 @@ struct Selection {
 };
 
 struct SuiteArgs {
-  std::string action;  // "list", "show", "build", "import", "lint", "release", "verify"
+  std::string action;  // "list", "show", "build", "diff", "import", "lint", "release", "verify"
   std::string name;    // operator or suite to show, aggregate to build from, what to import,
                        // suite to lint or to release, release to verify
   fs::path out;        // suite weights, lint's findings, or folder of a release or an import
   std::string format_of_source = "auto";  // import
+  std::string other;                      // diff: the newer aggregate
+  size_t shapes_wanted = 0;               // build: 0 = all
+  double coverage = 0.9;                  // build: of each operator and phase, for sure
+  uint64_t seed = 1;                      // build, diff: of draws and permutations
+  bool busy = false;                      // build: weigh by busy, not by paid card time
+  fs::path rotation;                      // build: where a secret second draw goes; empty = none
   fs::path stubs;                         // build: where cards to fill in go; empty = none
   std::string version;               // release: X.Y.Z; empty = the next patch, for weights only
   bool weights_only = false;         // release: refresh the weights of the one that is there
@@ -97,7 +111,10 @@ struct JudgeArgs {
   bool sanitize = false;  // one more call under compute-sanitizer
   double require_adoption = 0.95;
   double timeout_s = 20;
-  bool timings = false;  // say where the time went
+  std::vector<fs::path> all;  // folders of candidates, instead of candidates
+  bool listen = false;        // jobs as lines on stdin, instead of candidates
+  bool again = false;         // judge what the store knows, too
+  bool timings = false;       // say where the time went
   std::string regrade;  // a verdict's number, or "all": reproduce instead of judging; empty = judge
   bool no_run = false;  // regrade: compute the numbers anew, and nothing else
   Format format = Format::kText;
@@ -151,10 +168,15 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv);
 // The verbs. Each prints its own output and returns the exit code: 0 done (and passed), 1 judged
 // and not passed. Errors end in exit code 3 (2 for kUsage).
 Result<int> Mine(const MineArgs& args);
+Result<int> MergeAggregates(const MineArgs& args);
+Result<int> MineElsewhere(const MineArgs& args);
+Result<int> MineOnePart(const MineArgs& args);
 Result<int> Suite(const SuiteArgs& args);
 Result<int> ReleaseSuite(const SuiteArgs& args);   // its action `release`
 Result<int> VerifyRelease(const SuiteArgs& args);  // its action `verify`
 Result<int> ImportSuite(const SuiteArgs& args);    // suite import
+Result<int> BuildSuite(const SuiteArgs& args);     // suite build
+Result<int> DiffSuite(const SuiteArgs& args);      // suite diff
 Result<int> Roofline(const RooflineArgs& args);
 Result<int> Calibrate(const CalibrateArgs& args);
 Result<int> Pack(const PackArgs& args);

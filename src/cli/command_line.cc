@@ -59,13 +59,36 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<MineArgs>();
   CLI::App* verb =
       AddVerb(app, chosen, args, "mine", "read GPU profiles into a mergeable aggregate",
-              "roofmark mine examples/profiles -o fleet.json");
+              "roofmark mine examples/profiles -o fleet.json\n"
+              "  roofmark mine --merge june/ july.json --without 3f9c21ab -o fleet.json\n"
+              "  roofmark mine manifest.csv --on slurm --slurm '-p cpu' -o fleet.json\n"
+
+              "  roofmark mine --explain rms_norm profile.json.gz");
   verb->add_option("profiles", args->profiles,
                    "profiles (Kineto, Nsight Systems, rocprofv3; plain, .gz, .zst), folders, or a "
                    "manifest (.csv)")
       ->required();
   verb->add_option("-o,--out", args->out, "aggregate to write");
-  verb->add_flag("--unknown", args->unknown, "list the kernels that no rule claims, largest first");
+  verb->add_flag("--merge", args->merge, "fold aggregates (files, folders) into one");
+  verb->add_option("--without", args->without,
+                   "merge: take out a profile (by its sha256), or all of an aggregate")
+      ->delimiter(',');
+  verb->add_option("--on", args->on,
+                   "where: threads (default); processes or slurm, in parts that are run again when "
+                   "they die")
+      ->check(CLI::IsMember({"threads", "processes", "slurm"}));
+  verb->add_option("--parts", args->parts,
+                   "processes, slurm: how many (default: one a file, at most 256)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--slurm", args->slurm, "slurm: further options of sbatch, in one text");
+  verb->add_flag("--part", args->part, "")
+      ->group("");  // what the parts themselves are started with
+  verb->add_flag("--unknown", args->unknown,
+                 "list the kernels that no rule claims, largest first, and as rules to finish");
+  auto* explain = verb->add_option("--explain", args->explain,
+                                   "instead: which rule claims kernels of this name, and why");
+  verb->add_flag("--check", args->check, "instead: what each profile lacks, and how to record it")
+      ->excludes(explain);
   AddJson(verb, &args->format);
 }
 
@@ -73,19 +96,32 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<SuiteArgs>();
   CLI::App* verb = AddVerb(app, chosen, args, "suite",
                            "operators and suites: list, show, import, lint, release; weights from "
-                           "an aggregate",
-                           "roofmark suite build fleet.json -o suite.json\n"
+                           "an aggregate, and what changed between two",
+                           "roofmark suite build fleet.json --shapes 440 -o suite.json\n"
+                           "  roofmark suite diff june.json july.json\n"
                            "  roofmark suite import KernelBench/level1 -o imported\n"
                            "  roofmark suite release published-440 -o release/ --version 1.0.0");
   verb->add_option("action", args->action,
-                   "list operators, show one or a suite, build weights, import another "
+                   "list operators, show one or a suite, build weights, diff two windows of a "
+                   "fleet, import another "
                    "benchmark's problems, lint a suite (run its admission programs), release a "
                    "suite in two parts, or verify a release")
       ->required()
-      ->check(CLI::IsMember({"list", "show", "build", "import", "lint", "release", "verify"}));
+      ->check(
+          CLI::IsMember({"list", "show", "build", "diff", "import", "lint", "release", "verify"}));
   verb->add_option("name", args->name,
                    "operator or suite to show, aggregate to build from, folder or file to import, "
                    "suite to lint or release, or release to verify");
+  verb->add_option("other", args->other, "diff: the newer aggregate");
+  verb->add_option("--shapes", args->shapes_wanted, "build: how many (default: all)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--coverage", args->coverage,
+                   "build: share of each operator and phase that is in for sure (default: 0.9)")
+      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
+  verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option("--rotation", args->rotation,
+                   "build: also write a second draw with a secret seed into this file");
   verb->add_option("-o,--out", args->out,
                    "suite to write; for lint, a line per workload; for release and import, the "
                    "folder");
@@ -177,9 +213,16 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
       AddVerb(app, chosen, args, "judge", "run a candidate through the three gates",
               "roofmark judge candidates/rms_norm/rms_norm.cc --operator rms_norm --quick");
   verb->add_option("candidates", args->candidates, "files, or folders with candidate.toml");
+  verb->add_option("--all", args->all,
+                   "every candidate below these folders; what the store has verdicts on is left");
+  verb->add_flag("--again", args->again, "with --all: judge what the store knows, too");
+  verb->add_flag("--listen", args->listen,
+                 "read jobs as JSON lines from stdin (docs/automation.md)")
+      ->excludes("--all");
   AddSelection(verb, &args->selection);
   verb->add_option("--alias", args->alias, "what the candidates call the operator (pack --alias)");
-  verb->add_option("--device", args->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--device", args->device,
+                   "cpu, cuda, or GPUs by number (cuda:0; with --all several: cuda:0,cuda:1)");
   verb->add_option("--card", args->card, "device card for attainment, by name or path");
   verb->add_option("--gate", args->gate, "last gate to run")
       ->check(CLI::IsMember({"compile", "correctness", "performance"}));

@@ -2,15 +2,11 @@
 // roofmark suite: operators and their workloads as they are, or weights from a mined aggregate.
 #include <fmt/format.h>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/lint.h"
 #include "cli/reported.h"
-#include "pipeline/mine_fleet.h"
-#include "suite/from_aggregate.h"
 #include "suite/named_suite.h"
-#include "suite/stub.h"
 #include "suite/suite.h"
 
 namespace roofmark::cli {
@@ -134,64 +130,6 @@ Result<int> Show(const SuiteArgs& args) {
   return 0;
 }
 
-void PrintBuilt(const Json& suite, const fs::path& out) {
-  fmt::print("{:30} {:>8} {:>18} {:>12}\n", "operator", "share", "95 % interval", "in workloads");
-  for (const Json& row : suite.Find("operators")->array()) {
-    const Json& share = *row.Find("share");
-    fmt::print("{:30} {:>6.2f} % {:>18} {:>10.2f} %\n", row.Find("operator")->as_string(),
-               100 * share.Find("value")->as_double(),
-               fmt::format("[{:.2f}, {:.2f}]", 100 * share.Find("low")->as_double(),
-                           100 * share.Find("high")->as_double()),
-               100 * row.Find("in_workloads")->as_double());
-  }
-  fmt::print("\n{} mined workloads speak for {:.1f} % of the fleet's GPU time",
-             suite.Find("workloads")->array().size(), 100 * suite.Find("coverage")->as_double());
-  fmt::print("; {:.2f} % is unattributed\n", 100 * suite.Find("unattributed")->as_double());
-  if (!out.empty()) fmt::print("suite: {}\n", out.string());
-}
-
-void PrintStubs(const std::vector<suite::Stub>& stubs, Format format) {
-  for (const suite::Stub& stub : stubs) {
-    const std::string folder = stub.folder.string();
-    if (format == Format::kJson) {
-      fmt::print("{}\n", Json::MakeObject()
-                             .Set("operator", stub.op)
-                             .Set("share", stub.share)
-                             .Set("shapes", static_cast<int64_t>(stub.shapes))
-                             .Set("stub", folder.empty() ? Json() : Json(folder))
-                             .Set("why_not", stub.why_not)
-                             .Dump());
-    } else if (folder.empty()) {
-      fmt::print("no stub of {}: {}\n", stub.op, stub.why_not);
-    } else {
-      fmt::print("stub of {} ({:.2f} % of the fleet, {} shape{}): {}\n", stub.op, 100 * stub.share,
-                 stub.shapes, stub.shapes == 1 ? "" : "s", folder);
-    }
-  }
-}
-
-Result<int> Build(const SuiteArgs& args) {
-  if (args.name.empty()) {
-    return Fail(ErrorKind::kUsage,
-                "suite build needs an aggregate: roofmark suite build fleet.json -o suite.json");
-  }
-  const Aggregate aggregate = TRY(pipeline::ReadAggregate(args.name));
-  const Json suite = TRY(suite::BuildSuite(aggregate));
-  if (!args.out.empty()) TRY(WriteFile(args.out, suite.Dump(1) + "\n"));
-  if (args.format == Format::kJson) {
-    for (const Json& workload : suite.Find("workloads")->array()) {
-      fmt::print("{}\n", workload.Dump());
-    }
-  } else {
-    PrintBuilt(suite, args.out);
-  }
-  if (!args.stubs.empty()) {
-    const auto operators = TRY(suite::ReadAllOperators());
-    PrintStubs(TRY(suite::WriteStubs(aggregate, operators, args.stubs)), args.format);
-  }
-  return 0;
-}
-
 }  // namespace
 
 Result<int> Suite(const SuiteArgs& args) {
@@ -201,7 +139,8 @@ Result<int> Suite(const SuiteArgs& args) {
   if (args.action == "lint") return LintSuite(args);
   if (args.action == "release") return ReleaseSuite(args);
   if (args.action == "verify") return VerifyRelease(args);
-  return Build(args);
+  if (args.action == "diff") return DiffSuite(args);
+  return BuildSuite(args);
 }
 
 }  // namespace roofmark::cli

@@ -2,6 +2,8 @@
 // How the three clocks of a GPU are held against each other.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "gate/cuda_stopwatch.h"
 
@@ -19,7 +21,7 @@ constexpr double kHostJitterNs = 20'000;
 
 }  // namespace
 
-std::string CudaClockFault(const Clocks& clocks) {
+std::string CudaClockFault(const Clocks& clocks, double published_ns) {
   const double device = clocks.device.median;
   const double event = clocks.event.median;
   // Events enclose the call's work on its stream. Slack: event resolution of half a microsecond.
@@ -29,7 +31,8 @@ std::string CudaClockFault(const Clocks& clocks) {
         "were tampered with",
         HumanTime(event), HumanTime(device));
   }
-  if (event > 1.10 * device + kEventOffsetNs + 3000) {
+  // Of a call that waits for the host the judge's time is published, which covers the waiting.
+  if (event > 1.10 * std::max(device, published_ns) + kEventOffsetNs + 3000) {
     return fmt::format(
         "stream events read {} but the meter saw {} of work: the call waits for the host between "
         "its kernels, or the meter was tampered with",
@@ -37,6 +40,13 @@ std::string CudaClockFault(const Clocks& clocks) {
   }
   // The judge's clock is the only one outside the candidate's reach: no time may lie under it. It
   // goes through a socket, so its lower end counts, with what a round trip was seen to jitter.
+  // Where the call waits it is the published time; the events, recorded at once then, enclose it.
+  if (published_ns > 1.10 * std::max(device, event) + kEventOffsetNs + kHostJitterNs) {
+    return fmt::format(
+        "the judge's clock reads {} a call but the stream's events {}: the events were tampered "
+        "with, or run() works while nothing of it is on the stream",
+        HumanTime(published_ns), HumanTime(event));
+  }
   if (clocks.host.low > 1.10 * device + kEventOffsetNs + kHostJitterNs) {
     return fmt::format(
         "the judge's clock reads at least {} a call but the meter saw {} of work: work after the "

@@ -109,7 +109,9 @@ class CudaStopwatch final : public Stopwatch {
   }
   // CUPTI's times are multiples of this on an H200 (results/h200-2026-11-30/samples.jsonl.gz).
   double TickNs() const override { return 32; }
-  std::string ClockFault(const Clocks& clocks) const override { return CudaClockFault(clocks); }
+  std::string ClockFault(const Clocks& clocks, double published_ns) const override {
+    return CudaClockFault(clocks, published_ns);
+  }
 
  private:
   // The calls as the worker is told them, with what is to be probed and what is to be warm.

@@ -363,20 +363,25 @@ Clocks At(double device, double event, double host) {
 }
 
 TEST(CudaClocks, AgreeWhenEventsReadTheirOffsetMore) {
-  EXPECT_EQ(CudaClockFault(At(2'000, 4'350, 3'500)), "");
-  EXPECT_EQ(CudaClockFault(At(100'000, 102'350, 101'000)), "");
+  EXPECT_EQ(CudaClockFault(At(2'000, 4'350, 3'500), 2'000), "");
+  EXPECT_EQ(CudaClockFault(At(100'000, 102'350, 101'000), 100'000), "");
 }
 
 TEST(CudaClocks, EventsUnderTheSpanAreAFault) {
-  EXPECT_THAT(CudaClockFault(At(100'000, 5'000, 101'000)), HasSubstr("another stream"));
+  EXPECT_THAT(CudaClockFault(At(100'000, 5'000, 101'000), 100'000), HasSubstr("another stream"));
 }
 
 TEST(CudaClocks, EventsFarOverTheSpanAreAFault) {
-  EXPECT_THAT(CudaClockFault(At(10'000, 100'000, 11'000)), HasSubstr("the meter saw"));
+  EXPECT_THAT(CudaClockFault(At(10'000, 100'000, 11'000), 10'000), HasSubstr("the meter saw"));
+}
+
+TEST(CudaClocks, ACallThatWaitsIsHeldAgainstItsPublishedTime) {
+  EXPECT_EQ(CudaClockFault(At(10'000, 40'000, 0), 45'000), "");
+  EXPECT_THAT(CudaClockFault(At(10'000, 12'000, 0), 200'000), HasSubstr("the judge's clock reads"));
 }
 
 TEST(CudaClocks, NoTimeMayLieUnderTheJudgesClock) {
-  EXPECT_THAT(CudaClockFault(At(10'000, 12'350, 100'000)), HasSubstr("the judge's clock"));
+  EXPECT_THAT(CudaClockFault(At(10'000, 12'350, 100'000), 10'000), HasSubstr("the judge's clock"));
 }
 
 }  // namespace

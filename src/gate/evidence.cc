@@ -28,8 +28,8 @@ class ArchivedStopwatch final : public Stopwatch {
                                           double /*timeout_s*/) override {
     return Fail(ErrorKind::kInput, "an archived timing is not measured again");
   }
-  std::string ClockFault(const Clocks& clocks) const override {
-    return kind_ == DeviceKind::kCpu ? CpuClockFault(clocks) : CudaClockFault(clocks);
+  std::string ClockFault(const Clocks& clocks, double published_ns) const override {
+    return kind_ == DeviceKind::kCpu ? CpuClockFault(clocks) : CudaClockFault(clocks, published_ns);
   }
 
  private:

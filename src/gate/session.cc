@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
 #include "base/hash.h"
@@ -12,6 +13,12 @@
 
 namespace roofmark::gate {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 constexpr size_t kMinSlots = 3;
 constexpr size_t kMaxSlots = 16;
@@ -125,7 +132,9 @@ Result<void> Session::Refill(size_t slot, const std::string& regime) {
 Result<void> Session::Refill(size_t slot, const std::string& regime, int64_t seed) {
   {
     const Stretch stretch(Part::kInputs);
+    const Clock::time_point begin = Clock::now();
     TRY(reference_.Inputs(InputName(slot), workload_, seed, regime));
+    refill_s_ = SecondsSince(begin);
   }
   const Stretch stretch(Part::kCompare);
   fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());
@@ -147,11 +156,13 @@ Result<bool> Session::Intact(size_t slot) {
 
 Result<void> Session::Expect(size_t slot) {
   const Stretch stretch(Part::kExpected);
+  const Clock::time_point begin = Clock::now();
   TRY(want_->Poison());
   TRY(reference_.Expected(InputName(slot), "want", workload_));
   if (!TRY(want_->GuardsIntact())) {
     return Fail(ErrorKind::kInput, workload_.Id() + ": the reference wrote outside its outputs");
   }
+  expect_s_ = SecondsSince(begin);
   return {};
 }
 

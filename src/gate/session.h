@@ -46,6 +46,9 @@ class Session {
   // Computes expected outputs for what lies in the slot; they stay in want() until the next call.
   Result<void> Expect(size_t slot);
   device::Arena& want() { return *want_; }
+  // What the last Refill and the last Expect took; 0 before the first.
+  double refill_s() const { return refill_s_; }
+  double expect_s() const { return expect_s_; }
 
   // Regimes of values that this operator has beside the common ones (Reference::OwnRegimes).
   Result<std::vector<std::string>> OwnRegimes() { return reference_.OwnRegimes(); }
@@ -66,6 +69,8 @@ class Session {
   std::vector<std::unique_ptr<device::Arena>> inputs_;
   std::vector<std::vector<uint64_t>> fingerprints_;
   std::unique_ptr<device::Arena> want_;
+  double refill_s_ = 0;
+  double expect_s_ = 0;
 };
 
 // The seed of a session's draw of this number: the first 63 bits of SHA-256 over both.

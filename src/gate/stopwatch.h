@@ -95,6 +95,8 @@ class Stopwatch {
   // Keeps the worker from running until its next Time or Attribute, where a machine can do so: the
   // next inputs are about to be written, and nobody is to work on them ahead of his call.
   virtual void Quiet(worker::Worker& /*worker*/) {}
+  // Lets a quiet worker run without being timed.
+  virtual void Wake(worker::Worker& /*worker*/) {}
   // Times the calls in order. `workspace` is the mapped workspace arena's name, or empty.
   // Outputs were poisoned by the caller; the caller checks them afterwards.
   virtual Result<worker::Answer<BatchTimes>> Time(worker::Worker& worker,
@@ -118,8 +120,9 @@ class Stopwatch {
   // Null where this device knows no disturbance. Requires: Prepare.
   virtual Result<worker::Answer<std::unique_ptr<Disturbance>>> Disturb(worker::Worker& worker);
   // Whether the three clocks of a workload agree; on disagreement the text names the fault (side
-  // stream, work after return, tampered timer). Empty when they agree.
-  virtual std::string ClockFault(const Clocks& clocks) const = 0;
+  // stream, work after return, tampered timer). Empty when they agree. `published_ns`:
+  // what the verdict gives as the time.
+  virtual std::string ClockFault(const Clocks& clocks, double published_ns) const = 0;
 };
 
 }  // namespace roofmark::gate

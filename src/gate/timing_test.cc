@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate/timing.h"
 
+#include "base/stats.h"
 #include "base/testing.h"
 #include "gate/session.h"
 
@@ -17,7 +18,7 @@ class ScriptedStopwatch final : public Stopwatch {
                                           const std::string&, double) override {
     return worker::Answer<BatchTimes>(BatchTimes{});
   }
-  std::string ClockFault(const Clocks&) const override { return fault; }
+  std::string ClockFault(const Clocks&, double) const override { return fault; }
 
   std::string fault;
 };
@@ -170,23 +171,47 @@ TEST_F(ConcludeTest, NamesTheEarliestFaultWhenThereAreSeveral) {
 }
 
 TEST(Enough, AsksForFullChecksWhateverTheInterval) {
-  const TimingPlan plan = PlanFor(Effort::kFull);
+  const TimingPlan plan = PlanFor(Effort::kFull, 0);
   Timing timing;
   timing.Add(Batch(std::vector<double>(40, 1000), Owner::kOwn));
   EXPECT_FALSE(Enough(timing, plan));
-  timing.checked_in_full = kFullChecks;
+  timing.checked_in_full = plan.full_checks;
   EXPECT_TRUE(Enough(timing, plan));
 }
 
 TEST(Enough, GoesOnWhileTheIntervalIsWideAndTheBudgetLasts) {
-  const TimingPlan plan = PlanFor(Effort::kFull);
+  const TimingPlan plan = PlanFor(Effort::kFull, 0);
   Timing timing;
   std::vector<double> spread;
   for (int i = 0; i < 40; ++i) spread.push_back(1000 + i * 10);
   timing.Add(Batch(spread, Owner::kOwn));
-  timing.checked_in_full = kFullChecks;
+  timing.checked_in_full = plan.full_checks;
   EXPECT_FALSE(Enough(timing, plan));
   timing.spent_s = plan.budget_s;
+  EXPECT_TRUE(Enough(timing, plan));
+}
+
+TEST(PlanFor, AsksForFewerSamplesWhereTheReferenceIsDearButNeverForTooFew) {
+  const TimingPlan cheap = PlanFor(Effort::kFull, 0.001);
+  EXPECT_EQ(cheap.min_samples, PlanFor(Effort::kFull, 0).min_samples);
+  const TimingPlan dearer = PlanFor(Effort::kFull, 0.03);
+  EXPECT_LT(dearer.min_samples, cheap.min_samples);
+  const TimingPlan dearest = PlanFor(Effort::kFull, 10);
+  EXPECT_EQ(dearest.min_samples, 10U);
+  EXPECT_EQ(dearest.full_checks, 4);
+  const std::vector<double> samples = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  EXPECT_GT(MedianInterval(samples).low, 1);
+}
+
+TEST(Enough, StopsAWideSampleOnceTheReferenceHasHadItsTime) {
+  const TimingPlan plan = PlanFor(Effort::kFull, 1);
+  Timing timing;
+  std::vector<double> spread;
+  for (int i = 0; i < 10; ++i) spread.push_back(1000 + i * 100);
+  timing.Add(Batch(spread, Owner::kOwn));
+  timing.checked_in_full = plan.full_checks;
+  EXPECT_FALSE(Enough(timing, plan));
+  timing.reference_s = plan.reference_s;
   EXPECT_TRUE(Enough(timing, plan));
 }
 

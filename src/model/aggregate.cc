@@ -10,7 +10,8 @@
 namespace roofmark {
 namespace {
 
-constexpr std::string_view kFormat = "roofmark-aggregate/1";
+constexpr std::string_view kFormat = "roofmark-aggregate/2";
+constexpr std::string_view kOldFormat = "roofmark-aggregate/1";
 
 auto KeyOf(const AggregateCell& cell) {
   return std::tie(cell.op, cell.phase, cell.axes, cell.dtypes);
@@ -32,14 +33,25 @@ Json CellToJson(const AggregateCell& cell, const std::vector<std::string>& names
     kernels.Push(Json::Array{static_cast<int64_t>(at), use.launches, use.sum_ns});
   }
   json.Set("kernels", std::move(kernels));
+  if (cell.durations.count() > 0) json.Set("durations", cell.durations.ToJson());
+  if (!cell.measures.empty()) {
+    Json measures = Json::MakeObject();
+    for (const auto& [name, spread] : cell.measures) measures.Set(name, spread.ToJson());
+    json.Set("measures", std::move(measures));
+  }
   return json;
 }
 
 Json ProfileToJson(const ProfileAggregate& profile) {
   Json json = Json::MakeObject();
   json.Set("hash", profile.hash).Set("application", profile.application);
+  json.Set("group", profile.group);
   json.Set("card_ms", profile.card_ms ? Json(*profile.card_ms) : Json());
-  json.Set("device", profile.device).Set("window_ns", profile.window_ns);
+  json.Set("model", profile.model).Set("framework", profile.framework);
+  json.Set("ranks", profile.ranks).Set("device", profile.device);
+  json.Set("rank", profile.rank ? Json(*profile.rank) : Json()).Set("devices", profile.devices);
+  json.Set("shapes_recorded", profile.shapes_recorded);
+  json.Set("stacks_recorded", profile.stacks_recorded).Set("window_ns", profile.window_ns);
   json.Set("busy_ns", profile.busy_ns).Set("sum_ns", profile.sum_ns);
   json.Set("launches", profile.launches).Set("events", profile.events);
   json.Set("lost_events", profile.lost_events);
@@ -97,6 +109,14 @@ Result<AggregateCell> CellFromJson(const Json& json, const Json::Array& names) {
   cell.sum_ns = TRY(Count(json, "sum_ns"));
   cell.exposed_ns = TRY(Count(json, "exposed_ns"));
   TRY(ReadKernels(json, names, cell));
+  if (const Json* durations = json.Find("durations")) {
+    cell.durations = TRY_IN(Spread::FromJson(*durations), "durations");
+  }
+  if (json.Find("measures") != nullptr) {
+    for (const auto& [name, spread] : TRY(json.ObjectAt("measures"))->object()) {
+      cell.measures[name] = TRY_IN(Spread::FromJson(spread), name);
+    }
+  }
   return cell;
 }
 
@@ -105,9 +125,9 @@ Result<void> CheckSums(const ProfileAggregate& profile) {
   int64_t sum = 0;
   int64_t launches = 0;
   for (const AggregateCell& cell : profile.cells) {
-    exposed += cell.exposed_ns;
-    sum += cell.sum_ns;
-    launches += cell.launches;
+    AddCount(exposed, cell.exposed_ns);
+    AddCount(sum, cell.sum_ns);
+    AddCount(launches, cell.launches);
   }
   if (exposed == profile.busy_ns && sum == profile.sum_ns && launches == profile.launches) {
     return {};
@@ -119,8 +139,23 @@ Result<void> CheckSums(const ProfileAggregate& profile) {
                   exposed, sum, launches, profile.busy_ns, profile.sum_ns, profile.launches));
 }
 
-Result<ProfileAggregate> ProfileFromJson(const Json& json) {
+// What version 1 did not have.
+Result<void> ReadOrigin(const Json& json, ProfileAggregate& profile) {
+  profile.group = TRY(json.String("group"));
+  profile.model = TRY(json.String("model"));
+  profile.framework = TRY(json.String("framework"));
+  profile.ranks = TRY(Count(json, "ranks"));
+  profile.devices = TRY(Count(json, "devices"));
+  const Json* rank = json.Find("rank");
+  if (rank != nullptr && !rank->is_null()) profile.rank = TRY(Count(json, "rank"));
+  profile.shapes_recorded = TRY(json.Bool("shapes_recorded"));
+  profile.stacks_recorded = TRY(json.Bool("stacks_recorded"));
+  return {};
+}
+
+Result<ProfileAggregate> ProfileFromJson(const Json& json, bool old) {
   ProfileAggregate profile;
+  if (!old) TRY(ReadOrigin(json, profile));
   profile.hash = TRY(json.String("hash"));
   profile.application = TRY(json.String("application"));
   const Json* card = json.Find("card_ms");
@@ -160,16 +195,44 @@ void Normalise(ProfileAggregate& profile) {
       continue;
     }
     AggregateCell& into = cells.back();
-    into.calls += cell.calls;
-    into.launches += cell.launches;
-    into.sum_ns += cell.sum_ns;
-    into.exposed_ns += cell.exposed_ns;
-    for (const auto& [name, use] : cell.kernels) {
-      into.kernels[name].launches += use.launches;
-      into.kernels[name].sum_ns += use.sum_ns;
-    }
+    AddCounts(cell, into);
   }
   profile.cells = std::move(cells);
+}
+
+void MeasureLengths(AggregateCell& cell) {
+  const std::vector<int64_t>* first = nullptr;
+  std::string first_name;
+  for (const auto& [axis, value] : cell.axes) {
+    const auto* list = std::get_if<std::vector<int64_t>>(&value);
+    if (list == nullptr) continue;
+    for (const int64_t length : *list) cell.measures[axis].Add(length, cell.calls);
+    if (first == nullptr || first->size() != list->size()) {
+      first = list;
+      first_name = axis;
+      continue;
+    }
+    int64_t products = 0;
+    for (size_t i = 0; i < list->size(); ++i) {
+      int64_t product = 0;
+      if (__builtin_mul_overflow((*first)[i], (*list)[i], &product)) product = INT64_MAX;
+      AddCount(products, product);
+    }
+    cell.measures[first_name + "*" + axis].Add(products, cell.calls);
+  }
+}
+
+void AddCounts(const AggregateCell& cell, AggregateCell& into) {
+  AddCount(into.calls, cell.calls);
+  AddCount(into.launches, cell.launches);
+  AddCount(into.sum_ns, cell.sum_ns);
+  AddCount(into.exposed_ns, cell.exposed_ns);
+  for (const auto& [name, use] : cell.kernels) {
+    AddCount(into.kernels[name].launches, use.launches);
+    AddCount(into.kernels[name].sum_ns, use.sum_ns);
+  }
+  into.durations.Merge(cell.durations);
+  for (const auto& [name, spread] : cell.measures) into.measures[name].Merge(spread);
 }
 
 void Aggregate::Add(ProfileAggregate profile) {
@@ -197,13 +260,14 @@ Json Aggregate::ToJson() const {
 
 Result<Aggregate> Aggregate::FromJson(const Json& json) {
   const std::string format = TRY(json.String("format"));
-  if (format != kFormat) {
+  if (format != kFormat && format != kOldFormat) {
     return Fail(ErrorKind::kInput, fmt::format("format '{}' is not {}", format, kFormat));
   }
   Aggregate aggregate;
   size_t number = 0;
   for (const Json& profile : TRY(json.ArrayAt("profiles"))->array()) {
-    aggregate.Add(TRY_IN(ProfileFromJson(profile), fmt::format("profile {}", ++number)));
+    aggregate.Add(TRY_IN(ProfileFromJson(profile, format == kOldFormat),
+                         fmt::format("profile {}", ++number)));
   }
   return aggregate;
 }

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/shape.h"
+#include "model/spread.h"
 
 namespace roofmark {
 
@@ -27,7 +28,7 @@ struct KernelUse {
 
 struct AggregateCell {
   std::string op;                             // empty: unattributed
-  Axes axes;                                  // empty: the shape is unknown
+  Axes axes;                                  // as run (padded); empty: the shape is unknown
   std::map<std::string, std::string> dtypes;  // element types, by tensor of the operator's card
   Phase phase = Phase::kUnknown;
   int64_t calls = 0;       // of the operator; one call may launch several kernels
@@ -35,6 +36,11 @@ struct AggregateCell {
   int64_t sum_ns = 0;      // of their durations
   int64_t exposed_ns = 0;  // of their share of the device's busy time
   std::map<std::string, KernelUse> kernels;
+  Spread durations;  // of launches, ns
+  // What calls were beyond their shape: "true.AXIS", the size before a graph padded it; "AXIS", the
+  // entries of a list (lengths of sequences); "A*B", for each call the sum of products of two
+  // lists.
+  std::map<std::string, Spread> measures;
 
   // Mean time of one call as deployed. 0 where there is none.
   double DeployedNs() const {
@@ -47,10 +53,18 @@ struct AggregateCell {
 struct ProfileAggregate {
   std::string hash;                // SHA-256 of what the device did: the profile's identity
   std::string application;         // from the fleet's manifest; empty = the profile for itself
-  std::optional<int64_t> card_ms;  // card time that it stands for
-  std::string device;              // the GPU's name, where the profile says
-  int64_t window_ns = 0;           // from the first kernel's start to the last one's end
-  int64_t busy_ns = 0;             // time with at least one kernel, summed over devices
+  std::string group;               // the profiles that share card_ms; empty = this one alone
+  std::optional<int64_t> card_ms;  // card time that its group stands for
+  std::string model;               // as the manifest says, like the next two
+  std::string framework;
+  int64_t ranks = 0;             // cards of a run; 0 where nobody said
+  std::string device;            // the GPU's name, where the profile or the manifest says
+  std::optional<int64_t> rank;   // of the run's cards, where the profile says
+  int64_t devices = 0;           // that ran kernels
+  bool shapes_recorded = false;  // recording slows the CPU down: for whoever compares
+  bool stacks_recorded = false;
+  int64_t window_ns = 0;  // from the first kernel's start to the last one's end
+  int64_t busy_ns = 0;    // time with at least one kernel, summed over devices
   int64_t sum_ns = 0;
   int64_t launches = 0;
   int64_t events = 0;       // of the profile, of all kinds
@@ -63,6 +77,12 @@ struct ProfileAggregate {
 // Sorts the cells and adds up those of one key.
 void Normalise(ProfileAggregate& profile);
 
+// Adds the lengths of a cell's list axes to its measures, once for each call.
+void MeasureLengths(AggregateCell& cell);
+
+// Adds what was counted of `cell` to a cell of the same key.
+void AddCounts(const AggregateCell& cell, AggregateCell& into);
+
 class Aggregate {
  public:
   // Adds a profile. Of two that claim one hash and differ, the one that states its card time stays,
@@ -70,14 +90,16 @@ class Aggregate {
   // matters.
   void Add(ProfileAggregate profile);
   void Merge(const Aggregate& other);
+  // Takes a profile out, as if it had never been added; false where it is not there.
+  bool Remove(const std::string& hash) { return profiles_.erase(hash) > 0; }
 
   // By hash.
   const std::map<std::string, ProfileAggregate>& profiles() const { return profiles_; }
 
-  // A document with "format": "roofmark-aggregate/1"; the same aggregate has the same bytes.
+  // A document with "format": "roofmark-aggregate/2"; the same aggregate has the same bytes.
   Json ToJson() const;
-  // Errors: kInput for another format, missing or wrong members, negative counts, and cells that do
-  // not add up to their profile's sums.
+  // Reads version 1 too, which knew less. Errors: kInput for another format, missing or wrong
+  // members, negative counts, and cells that do not add up to their profile's sums.
   static Result<Aggregate> FromJson(const Json& json);
 
   bool operator==(const Aggregate&) const = default;

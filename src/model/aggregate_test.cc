@@ -8,6 +8,12 @@
 namespace roofmark {
 namespace {
 
+Spread SpreadOf(const std::vector<int64_t>& values) {
+  Spread spread;
+  for (const int64_t value : values) spread.Add(value);
+  return spread;
+}
+
 AggregateCell Cell(std::string op, int64_t tokens, Phase phase, int64_t ns) {
   return {.op = std::move(op),
           .axes = {{"tokens", tokens}},
@@ -17,7 +23,9 @@ AggregateCell Cell(std::string op, int64_t tokens, Phase phase, int64_t ns) {
           .launches = 2,
           .sum_ns = ns + 1,
           .exposed_ns = ns,
-          .kernels = {{"kernel_of_" + std::to_string(tokens), {2, ns + 1}}}};
+          .kernels = {{"kernel_of_" + std::to_string(tokens), {2, ns + 1}}},
+          .durations = SpreadOf({ns / 2, ns - ns / 2 + 1}),
+          .measures = {{"true.tokens", SpreadOf({tokens, tokens - 1})}}};
 }
 
 ProfileAggregate ProfileOf(std::string hash, std::vector<AggregateCell> cells) {
@@ -113,6 +121,46 @@ TEST(Aggregate, ReadsBackWhatItWrote) {
   EXPECT_EQ(*read, aggregate);
 }
 
+TEST(Aggregate, GivesBackTheSameBytesWhenABadProfileIsTakenOutAgain) {
+  std::vector<ProfileAggregate> profiles = SomeProfiles();
+  Aggregate without;
+  for (size_t i = 1; i < profiles.size(); ++i) without.Add(profiles[i]);
+  Aggregate aggregate = without;
+  aggregate.Add(profiles[0]);
+  EXPECT_NE(aggregate, without);
+  EXPECT_TRUE(aggregate.Remove(profiles[0].hash));
+  EXPECT_FALSE(aggregate.Remove(profiles[0].hash));
+  EXPECT_EQ(aggregate.ToJson().Dump(), without.ToJson().Dump());
+}
+
+TEST(Aggregate, MeasuresTheLengthsOfEachCall) {
+  AggregateCell cell{.op = "attention",
+                     .axes = {{"heads", int64_t{8}},
+                              {"kv_lens", std::vector<int64_t>{10, 20}},
+                              {"q_lens", std::vector<int64_t>{1, 3}}},
+                     .calls = 5};
+  MeasureLengths(cell);
+  EXPECT_EQ(cell.measures.at("kv_lens").count(), 10);
+  EXPECT_EQ(cell.measures.at("kv_lens").sum(), 150);
+  EXPECT_EQ(cell.measures.at("q_lens").max(), 3);
+  EXPECT_EQ(cell.measures.at("kv_lens*q_lens").sum(), 5 * 70);
+  EXPECT_FALSE(cell.measures.contains("heads"));
+}
+
+TEST(Aggregate, ReadsWhatVersionOneWrote) {
+  const auto read = Aggregate::FromJson(
+      Json::Parse(R"({"format": "roofmark-aggregate/1", "profiles": [{"hash": "a",
+        "application": "chat", "card_ms": 5, "device": "", "window_ns": 9, "busy_ns": 3,
+        "sum_ns": 3,
+        "launches": 1, "events": 4, "lost_events": 0, "truncated": false, "kernel_names": ["k"],
+        "cells": [{"operator": null, "phase": "decode", "axes": {}, "dtypes": {}, "calls": 1,
+        "launches": 1, "sum_ns": 3, "exposed_ns": 3, "kernels": [[0, 1, 3]]}]}]})")
+          .value());
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->profiles().at("a").card_ms, 5);
+  EXPECT_EQ(read->profiles().at("a").cells[0].durations.count(), 0);
+}
+
 TEST(Aggregate, RefusesDocumentsThatDoNotAddUp) {
   Aggregate aggregate;
   aggregate.Add(ProfileOf("a", {Cell("op", 1, Phase::kDecode, 10)}));
@@ -123,11 +171,13 @@ TEST(Aggregate, RefusesDocumentsThatDoNotAddUp) {
     changed.replace(changed.find(from), from.size(), to);
     return Aggregate::FromJson(Json::Parse(changed).value());
   };
-  EXPECT_THAT(with("aggregate/1", "aggregate/9"), HasError(ErrorKind::kInput, "aggregate/9"));
+  EXPECT_THAT(with("aggregate/2", "aggregate/9"), HasError(ErrorKind::kInput, "aggregate/9"));
   EXPECT_THAT(with("\"exposed_ns\": 10", "\"exposed_ns\": 11"),
               HasError(ErrorKind::kInput, "profile 1: the cells add up to"));
   EXPECT_THAT(with("\"calls\": 1", "\"calls\": -1"), HasError(ErrorKind::kInput, "negative"));
   EXPECT_THAT(with("[[0, 2, 11]]", "[[7, 2, 11]]"), HasError(ErrorKind::kInput, "kernel_names"));
+  EXPECT_THAT(with("\"durations\": [2", "\"durations\": [3"),
+              HasError(ErrorKind::kInput, "durations: a spread must be"));
   EXPECT_THAT(with("\"phase\": \"decode\"", "\"phase\": \"odd\""),
               HasError(ErrorKind::kInput, "odd"));
 }

@@ -13,42 +13,88 @@ namespace {
 
 constexpr double kMsPerHour = 3.6e6;
 
-struct Unit {
+// A group while its members are collected.
+struct Gathered {
+  std::string application;
+  std::optional<int64_t> card_ms;
   std::vector<const ProfileAggregate*> profiles;
-  std::optional<double> card_ms;
-  double weight = 0;  // share of the fleet's card time
   int64_t busy_ns = 0;
+  double window_ns = 0;  // of all devices
+  double Busy() const { return window_ns > 0 ? static_cast<double>(busy_ns) / window_ns : 1; }
 };
 
-std::vector<Unit> MakeUnits(const Aggregate& aggregate) {
-  std::vector<Unit> units;
-  std::map<std::string, Unit> pooled;
+// By application and group, so that an application's groups follow each other.
+using Groups = std::map<std::pair<std::string, std::string>, Gathered>;
+
+Groups GatherGroups(const Aggregate& aggregate) {
+  Groups gathered;
   for (const auto& [hash, profile] : aggregate.profiles()) {
     if (profile.busy_ns == 0) continue;
-    if (profile.card_ms) {
-      units.push_back({.profiles = {&profile}, .card_ms = static_cast<double>(*profile.card_ms)});
-    } else {
-      pooled[profile.application.empty() ? hash : "app:" + profile.application].profiles.push_back(
-          &profile);
-    }
+    const std::string application = profile.application.empty() ? hash : profile.application;
+    // What states no card time is pooled.
+    std::string group;
+    if (profile.card_ms) group = profile.group.empty() ? hash : profile.group;
+    Gathered& into = gathered[{application, group}];
+    into.application = application;
+    into.card_ms = profile.card_ms;
+    into.profiles.push_back(&profile);
+    AddCount(into.busy_ns, profile.busy_ns);
+    into.window_ns += static_cast<double>(profile.window_ns) *
+                      static_cast<double>(std::max<int64_t>(profile.devices, 1));
   }
-  for (auto& [name, unit] : pooled) units.push_back(std::move(unit));
+  return gathered;
+}
+
+// Applications, groups and profiles; returns the profiles in the order of `sampled`.
+std::vector<const ProfileAggregate*> MakeGroups(const Aggregate& aggregate, ShareKind kind,
+                                                FleetWeights& weights) {
+  const Groups gathered = GatherGroups(aggregate);
   double stated = 0;
   double count = 0;
-  for (const Unit& unit : units) {
-    if (!unit.card_ms) continue;
-    stated += *unit.card_ms;
+  for (const auto& [key, group] : gathered) {
+    if (!group.card_ms) continue;
+    stated += static_cast<double>(*group.card_ms);
     count += 1;
   }
   const double otherwise = stated > 0 ? stated / count : 1;
+  std::vector<const ProfileAggregate*> profiles;
   double total = 0;
-  for (Unit& unit : units) {
-    unit.weight = stated > 0 ? unit.card_ms.value_or(otherwise) : 1;
-    total += unit.weight;
-    for (const ProfileAggregate* profile : unit.profiles) unit.busy_ns += profile->busy_ns;
+  for (const auto& [key, group] : gathered) {
+    if (weights.applications.empty() || weights.applications.back().name != group.application) {
+      weights.applications.push_back({.name = group.application});
+    }
+    FleetApplication& application = weights.applications.back();
+    const size_t index = weights.applications.size() - 1;
+    double weight = stated > 0 && group.card_ms ? static_cast<double>(*group.card_ms) : otherwise;
+    if (kind == ShareKind::kBusy) weight *= group.Busy();
+    if (group.card_ms) application.card_hours += static_cast<double>(*group.card_ms) / kMsPerHour;
+    application.busy += group.Busy() * static_cast<double>(group.profiles.size());
+    application.profiles += group.profiles.size();
+    FleetGroup made{.application = index, .weight = weight};
+    for (const ProfileAggregate* profile : group.profiles) {
+      made.profiles.push_back(static_cast<uint32_t>(profiles.size()));
+      weights.sampled.push_back({.hash = profile->hash,
+                                 .application = index,
+                                 .group = weights.groups.size(),
+                                 .busy_ns = profile->busy_ns,
+                                 .ranks = profile->ranks});
+      profiles.push_back(profile);
+    }
+    weights.groups.push_back(std::move(made));
+    total += weight;
   }
-  for (Unit& unit : units) unit.weight /= total;
-  return units;
+  for (FleetGroup& group : weights.groups) {
+    group.weight = total > 0 ? group.weight / total : 1.0 / static_cast<double>(gathered.size());
+    weights.applications[group.application].weight += group.weight;
+  }
+  double squares = 0;
+  for (FleetApplication& application : weights.applications) {
+    application.busy /= static_cast<double>(application.profiles);
+    weights.card_hours += application.card_hours;
+    squares += application.weight * application.weight;
+  }
+  weights.effective = squares > 0 ? 1 / squares : 0;
+  return profiles;
 }
 
 using Key = std::tuple<std::string, Axes, std::map<std::string, std::string>, Phase>;
@@ -58,26 +104,15 @@ struct Building {
   std::map<std::string, std::pair<int64_t, int64_t>> by_device;  // sum_ns, calls
 };
 
-void AddCell(const AggregateCell& cell, const ProfileAggregate& profile, const Unit& unit,
-             size_t index, Building& into) {
+void AddCell(const AggregateCell& cell, const std::string& device, Building& into) {
   AggregateCell& sums = into.cell.sums;
   sums.op = cell.op;
   sums.axes = cell.axes;
   sums.dtypes = cell.dtypes;
   sums.phase = cell.phase;
-  sums.calls += cell.calls;
-  sums.launches += cell.launches;
-  sums.sum_ns += cell.sum_ns;
-  sums.exposed_ns += cell.exposed_ns;
-  for (const auto& [name, use] : cell.kernels) {
-    sums.kernels[name].launches += use.launches;
-    sums.kernels[name].sum_ns += use.sum_ns;
-  }
-  into.cell.parts[index] +=
-      unit.weight * static_cast<double>(cell.exposed_ns) / static_cast<double>(unit.busy_ns);
-  into.by_device[profile.device].first += cell.sum_ns;
-  into.by_device[profile.device].second += cell.calls;
-  into.cell.profiles.push_back(profile.hash);
+  AddCounts(cell, sums);
+  AddCount(into.by_device[device].first, cell.sum_ns);
+  AddCount(into.by_device[device].second, cell.calls);
 }
 
 }  // namespace
@@ -117,19 +152,31 @@ Share ShareOfParts(const std::map<size_t, double>& parts, const std::vector<doub
   return share;
 }
 
-FleetWeights WeighAggregate(const Aggregate& aggregate) {
-  const std::vector<Unit> units = MakeUnits(aggregate);
+FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
   FleetWeights weights;
-  for (const Unit& unit : units) weights.units.push_back(unit.weight);
+  const std::vector<const ProfileAggregate*> profiles = MakeGroups(aggregate, kind, weights);
+  weights.profiles = profiles.size();
+  weights.units_are_profiles = weights.applications.size() == 1;
+  std::vector<double> group_busy(weights.groups.size());
+  for (const SampledProfile& sampled : weights.sampled) {
+    group_busy[sampled.group] += static_cast<double>(sampled.busy_ns);
+  }
+  if (!weights.units_are_profiles) {
+    for (const FleetApplication& one : weights.applications) weights.units.push_back(one.weight);
+  }
   std::map<Key, Building> building;
-  for (size_t index = 0; index < units.size(); ++index) {
-    if (units[index].card_ms) weights.card_hours += *units[index].card_ms / kMsPerHour;
-    for (const ProfileAggregate* profile : units[index].profiles) {
-      ++weights.profiles;
-      for (const AggregateCell& cell : profile->cells) {
-        const Key key{cell.op, cell.axes, cell.dtypes, cell.phase};
-        AddCell(cell, *profile, units[index], index, building[key]);
-      }
+  for (uint32_t index = 0; index < profiles.size(); ++index) {
+    const SampledProfile& sampled = weights.sampled[index];
+    const size_t unit = weights.units_are_profiles ? index : sampled.application;
+    const double scale = weights.groups[sampled.group].weight / group_busy[sampled.group];
+    if (weights.units_are_profiles) {
+      weights.units.push_back(scale * static_cast<double>(sampled.busy_ns));
+    }
+    for (const AggregateCell& cell : profiles[index]->cells) {
+      Building& into = building[{cell.op, cell.axes, cell.dtypes, cell.phase}];
+      AddCell(cell, profiles[index]->device, into);
+      into.cell.parts[unit] += scale * static_cast<double>(cell.exposed_ns);
+      into.cell.times.emplace_back(index, cell.exposed_ns);
     }
   }
   for (auto& [key, entry] : building) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/aggregate.h"
@@ -25,25 +26,63 @@ struct FleetCell {
   Share share;                                // of the fleet's GPU time
   std::map<size_t, double> parts;             // by sampling unit; they add up to share.value
   std::map<std::string, double> deployed_ns;  // mean time of a call, by device
-  std::vector<std::string> profiles;          // hashes of those that hold it
+  // Index of each profile that holds it (FleetWeights::sampled), and its exposed time there.
+  std::vector<std::pair<uint32_t, int64_t>> times;
+};
+
+// A profile as the statistics see it.
+struct SampledProfile {
+  std::string hash;
+  size_t application = 0;  // index in FleetWeights::applications
+  size_t group = 0;        // index in FleetWeights::groups
+  int64_t busy_ns = 0;
+  int64_t ranks = 0;
+};
+
+// The profiles that share one amount of card time: a row of the manifest.
+struct FleetGroup {
+  size_t application = 0;
+  double weight = 0;  // of the fleet's card time
+  std::vector<uint32_t> profiles;
+};
+
+struct FleetApplication {
+  std::string name;       // a profile's hash where it has none
+  double weight = 0;      // of the fleet's card time
+  double card_hours = 0;  // that were stated; 0 where none were
+  size_t profiles = 0;
+  double busy = 0;  // share of the recorded windows in which the devices were busy
 };
 
 struct FleetWeights {
   std::vector<FleetCell> cells;  // largest share first
-  size_t profiles = 0;           // with any kernel
-  std::vector<double> units;     // weights of the sampling units (see below); they add up to 1
-  double card_hours = 0;         // that were stated; 0 where none were
-  double total = 0;              // of all shares: 1, or 0 where there is no time at all
+  std::vector<SampledProfile> sampled;
+  std::vector<FleetGroup> groups;
+  std::vector<FleetApplication> applications;
+  size_t profiles = 0;        // with any kernel
+  std::vector<double> units;  // weights of the sampling units (see below); they add up to 1
+  bool units_are_profiles = false;
+  double card_hours = 0;  // that were stated; 0 where none were
+  double total = 0;       // of all shares: 1, or 0 where there is no time at all
+  // Kish's effective number of applications, (sum H)^2 / sum H^2. Source: Kish, Survey Sampling
+  // (1965), section 11.7.
+  double effective = 0;
 };
 
-// Sampling units: each profile that states its card time, and each application whose profiles do
-// not, these pooled by the ratio of their sums. Profiles without an application stand for
-// themselves. The share of a cell in a unit is its exposed time over the unit's busy time; units
-// are weighted by card time, and those that state none count as the mean of those that do (all
-// equal where none does). Intervals: delete-one jackknife over units, two-sided 95 % with Student's
-// t; [0, 1] cuts them. With one unit there is no interval, and low = high = value. Source: Efron
-// and Stein, "The jackknife estimate of variance", Annals of Statistics 9 (1981).
-FleetWeights WeighAggregate(const Aggregate& aggregate);
+// What a share is of: of the card time that is paid for (an application's idle time is charged to
+// its operators in proportion), or of the time in which cards are busy (card time times the busy
+// share of the application's windows).
+enum class ShareKind { kPaid, kBusy };
+
+// The share of a cell in a group of profiles is the ratio of sums: exposed time over busy time.
+// Groups weigh by their card time; those that state none are pooled by application and count as the
+// mean of the groups that do (all equal where none does). Profiles without an application stand for
+// themselves.
+// Sampling units are the applications, or where there is only one, its profiles. Intervals:
+// delete-one jackknife over units, two-sided 95 % with Student's t; [0, 1] cuts them. With one unit
+// there is no interval, and low = high = value. Source: Efron and Stein, "The jackknife estimate of
+// variance", Annals of Statistics 9 (1981).
+FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind = ShareKind::kPaid);
 
 // The share of several cells together, from the sum of their parts.
 Share ShareOfParts(const std::map<size_t, double>& parts, const std::vector<double>& units);

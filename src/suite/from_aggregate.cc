@@ -5,107 +5,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "suite/aggregate_weights.h"
-#include "suite/card.h"
-#include "suite/make_workload.h"
+#include "suite/fleet_bootstrap.h"
+#include "suite/mined_workload.h"
 
 namespace roofmark::suite {
 namespace {
 
 constexpr std::string_view kFormat = "roofmark-suite/1";
-constexpr double kBucketRatio = 1.05;
-constexpr int64_t kMaxDivisor = 128;
-
-// Why a cell is in no workload; empty where it is in one.
-std::string Refusal(const AggregateCell& cell, const Operator* op) {
-  if (cell.op.empty()) return "no rule claims it";
-  if (op == nullptr) return "no card";
-  if (cell.axes.empty()) return "shape unknown";
-  for (const auto& [axis, is_list] : op->axes) {
-    const auto found = cell.axes.find(axis);
-    if (found == cell.axes.end()) return fmt::format("axis {} not recorded", axis);
-    if (std::holds_alternative<std::vector<int64_t>>(found->second) != is_list) {
-      return fmt::format("axis {} of another kind", axis);
-    }
-  }
-  for (const TensorSpec& input : op->inputs) {
-    const auto recorded = cell.dtypes.find(input.name);
-    if (recorded != cell.dtypes.end() && recorded->second != DTypeName(input.dtype)) {
-      return "other element types";
-    }
-  }
-  return "";
-}
-
-int64_t Bucket(int64_t size) {
-  if (size <= 0) return -1;
-  return static_cast<int64_t>(
-      std::floor(std::log(static_cast<double>(size)) / std::log(kBucketRatio)));
-}
-
-// Largest power of two that divides the size, at most kMaxDivisor.
-int64_t Divisor(int64_t size) {
-  return size == 0 ? 0 : std::gcd(size, kMaxDivisor);
-}
-
-// Cells with equal keys are one workload.
-using BucketKey = std::vector<int64_t>;
-
-BucketKey KeyOf(const AggregateCell& cell, const Operator& op) {
-  BucketKey key{static_cast<int64_t>(cell.phase)};
-  const bool has_lists = std::ranges::any_of(op.axes, [](const auto& axis) { return axis.second; });
-  bool first = true;
-  for (const auto& [axis, is_list] : op.axes) {
-    const AxisValue& value = cell.axes.find(axis)->second;
-    if (is_list) {
-      const auto& list = std::get<std::vector<int64_t>>(value);
-      key.push_back(static_cast<int64_t>(list.size()));
-      key.push_back(Bucket(std::accumulate(list.begin(), list.end(), int64_t{0})));
-      key.push_back(list.empty() ? 0 : Bucket(std::ranges::max(list)));
-    } else if (const auto* size = std::get_if<int64_t>(&value)) {
-      const bool load = first && !has_lists;
-      key.push_back(load ? Bucket(*size) : *size);
-      key.push_back(load ? Divisor(*size) : 0);
-    }
-    first = false;
-  }
-  return key;
-}
-
-struct MinedWorkload {
-  const Operator* op = nullptr;
-  std::vector<const FleetCell*> members;  // the first represents them
-  std::map<size_t, double> parts;
-  Share share;
-};
-
-std::vector<MinedWorkload> Merge(const std::vector<const FleetCell*>& admitted,
-                                 const std::map<std::string, const Operator*>& cards,
-                                 const FleetWeights& weights) {
-  std::map<std::pair<std::string, BucketKey>, MinedWorkload> buckets;
-  for (const FleetCell* cell : admitted) {  // largest share first
-    const Operator* op = cards.at(cell->sums.op);
-    MinedWorkload& workload = buckets[{op->name, KeyOf(cell->sums, *op)}];
-    workload.op = op;
-    workload.members.push_back(cell);
-    for (const auto& [unit, part] : cell->parts) workload.parts[unit] += part;
-  }
-  std::vector<MinedWorkload> merged;
-  for (auto& [key, workload] : buckets) {
-    workload.share = ShareOfParts(workload.parts, weights.units);
-    merged.push_back(std::move(workload));
-  }
-  std::ranges::stable_sort(merged, std::greater<>(),
-                           [](const MinedWorkload& workload) { return workload.share.value; });
-  return merged;
-}
 
 Json ShareToJson(const Share& share) {
   Json json = Json::MakeObject();
@@ -113,48 +25,54 @@ Json ShareToJson(const Share& share) {
   return json;
 }
 
-// Only the axes that the card has: recipes may record more.
-Axes CardAxes(const AggregateCell& cell, const Operator& op) {
-  Axes axes;
-  for (const auto& [axis, is_list] : op.axes) axes.insert(*cell.axes.find(axis));
-  return axes;
-}
-
-std::string ShapeId(const AggregateCell& cell, const Axes& axes) {
-  return fmt::format("m-{}-{}", PhaseName(cell.phase),
-                     Sha256Hex(AxesToJson(axes).Dump()).substr(0, 8));
-}
-
-Json WorkloadToJson(const MinedWorkload& workload) {
-  const FleetCell& shown = *workload.members.front();
-  const Axes axes = CardAxes(shown.sums, *workload.op);
+Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected) {
+  const FleetCell& shown = *workload.shown;
   Json json = Json::MakeObject();
-  json.Set("operator", workload.op->name).Set("shape", ShapeId(shown.sums, axes));
-  json.Set("phase", PhaseName(shown.sums.phase)).Set("axes", AxesToJson(axes));
-  json.Set("weight", ShareToJson(workload.share));
+  json.Set("operator", workload.op->name).Set("shape", MinedShapeId(shown.sums, *workload.op));
+  json.Set("phase", PhaseName(shown.sums.phase));
+  json.Set("axes", AxesToJson(CardAxes(shown.sums, *workload.op)));
+  // What is drawn stands for others, so its interval is theirs in proportion.
+  const double scale = workload.share.value > 0 ? selected.weight / workload.share.value : 0;
+  json.Set("weight", ShareToJson({.value = std::min(1.0, selected.weight),
+                                  .low = std::min(1.0, workload.share.low * scale),
+                                  .high = std::min(1.0, workload.share.high * scale)}));
+  Json how = Json::MakeObject();
+  how.Set("as", SelectedAsName(selected.as)).Set("probability", selected.probability);
+  how.Set("share", workload.share.value);
+  how.Set("stratum", selected.stratum.empty() ? Json() : Json(selected.stratum));
+  json.Set("selection", std::move(how));
   json.Set("deployed_ns", shown.sums.DeployedNs());
   Json deployed = Json::MakeObject();
   for (const auto& [device, time] : shown.deployed_ns) deployed.Set(device, time);
   json.Set("deployed_ns_by_device", std::move(deployed));
   int64_t calls = 0;
-  std::map<std::string, int64_t> kernels;
+  std::map<std::string, KernelUse> kernels;
   for (const FleetCell* member : workload.members) {
-    calls += member->sums.calls;
-    for (const auto& [name, use] : member->sums.kernels) kernels[name] += use.sum_ns;
+    AddCount(calls, member->sums.calls);
+    for (const auto& [name, use] : member->sums.kernels) {
+      AddCount(kernels[name].launches, use.launches);
+      AddCount(kernels[name].sum_ns, use.sum_ns);
+    }
   }
-  json.Set("merged_shapes", static_cast<int64_t>(workload.members.size())).Set("calls", calls);
-  std::vector<std::pair<std::string, int64_t>> sorted(kernels.begin(), kernels.end());
-  std::ranges::stable_sort(sorted, std::greater<>(), [](const auto& use) { return use.second; });
+  json.Set("merged_shapes", static_cast<int64_t>(workload.members.size()));
+  json.Set("merging_residual", workload.residual).Set("calls", calls);
+  std::vector<std::pair<std::string, KernelUse>> sorted(kernels.begin(), kernels.end());
+  std::ranges::stable_sort(sorted, std::greater<>(),
+                           [](const auto& use) { return use.second.sum_ns; });
   Json names = Json::MakeArray();
-  for (const auto& [name, time] : sorted) names.Push(name);
-  json.Set("kernels", std::move(names));
+  Json times = Json::MakeArray();
+  for (const auto& [name, use] : sorted) {
+    names.Push(name);
+    times.Push(Json::Array{use.launches, use.sum_ns});
+  }
+  json.Set("kernels", std::move(names)).Set("kernel_times", std::move(times));
   return json;
 }
 
 // All of the fleet's operators, with what of them is in workloads and why the rest is not.
-Json OperatorsToJson(const FleetWeights& weights,
-                     const std::map<std::string, const Operator*>& cards) {
+Json OperatorsToJson(const FleetWeights& weights, const Cards& cards, size_t draws) {
   struct Row {
+    size_t index = 0;
     std::map<size_t, double> parts;
     double in_workloads = 0;
     std::map<std::string, double> outside;
@@ -162,8 +80,12 @@ Json OperatorsToJson(const FleetWeights& weights,
     Share share;
   };
   std::map<std::string, Row> rows;
+  std::vector<size_t> row_of_cell;
   for (const FleetCell& cell : weights.cells) {
-    Row& row = rows[cell.sums.op];
+    const auto [found, fresh] = rows.try_emplace(cell.sums.op);
+    Row& row = found->second;
+    if (fresh) row.index = rows.size() - 1;
+    row_of_cell.push_back(row.index);
     for (const auto& [unit, part] : cell.parts) row.parts[unit] += part;
     row.phases[cell.sums.phase] += cell.share.value;
     const auto card = cards.find(cell.sums.op);
@@ -177,11 +99,21 @@ Json OperatorsToJson(const FleetWeights& weights,
   }
   std::ranges::stable_sort(sorted, std::greater<>(),
                            [](const auto& entry) { return entry.second->share.value; });
+  const std::vector<BootstrapRow> fleets =
+      BootstrapShares(weights, row_of_cell, rows.size(), {.draws = draws});
+  const std::vector<BootstrapRow> samples =
+      BootstrapShares(weights, row_of_cell, rows.size(), {.draws = draws, .applications = false});
   Json json = Json::MakeArray();
   for (const auto& [name, row] : sorted) {
+    const BootstrapRow& fleet = fleets[row->index];
+    const BootstrapRow& sample = samples[row->index];
     Json entry = Json::MakeObject();
     entry.Set("operator", name.empty() ? "unattributed" : name);
-    entry.Set("share", ShareToJson(row->share)).Set("in_workloads", row->in_workloads);
+    entry.Set("share", ShareToJson(row->share));
+    entry.Set("bootstrap", Json::Array{fleet.low, fleet.high});
+    entry.Set("bootstrap_of_profiles", Json::Array{sample.low, sample.high});
+    entry.Set("rank", Json::Array{fleet.rank_low, fleet.rank_high});
+    entry.Set("keeps_rank", fleet.keeps_rank).Set("in_workloads", row->in_workloads);
     Json outside = Json::MakeObject();
     for (const auto& [why, share] : row->outside) outside.Set(why, share);
     Json phases = Json::MakeObject();
@@ -192,56 +124,90 @@ Json OperatorsToJson(const FleetWeights& weights,
   return json;
 }
 
-Json FleetToJson(const FleetWeights& weights, const Aggregate& aggregate) {
+Json FleetToJson(const FleetWeights& weights, const Aggregate& aggregate, ShareKind kind) {
   std::set<std::string> applications;
   std::set<std::string> devices;
+  std::string hashes;
   for (const auto& [hash, profile] : aggregate.profiles()) {
     if (!profile.application.empty()) applications.insert(profile.application);
     if (!profile.device.empty()) devices.insert(profile.device);
+    hashes += hash + "\n";
   }
   Json json = Json::MakeObject();
   json.Set("profiles", static_cast<int64_t>(weights.profiles));
+  json.Set("profiles_sha256", Sha256Hex(hashes));
   json.Set("sampling_units", static_cast<int64_t>(weights.units.size()));
+  json.Set("effective_applications", weights.effective);
   json.Set("card_hours", weights.card_hours);
+  json.Set("share_of", kind == ShareKind::kPaid ? "card time" : "busy card time");
   Json names = Json::MakeArray();
   for (const std::string& name : applications) names.Push(name);
   Json device_names = Json::MakeArray();
   for (const std::string& name : devices) device_names.Push(name);
   json.Set("applications", std::move(names)).Set("devices", std::move(device_names));
+  // What was never seen has at most this share, at 95 %: the rule of three on the effective number.
+  if (weights.effective > 0) json.Set("unseen_below", std::min(1.0, 3 / weights.effective));
   json.Set("interval", weights.units.size() > 1
-                           ? "delete-one jackknife over sampling units, 95 %, Student's t"
+                           ? fmt::format("delete-one jackknife over {}, 95 %, Student's t",
+                                         weights.units_are_profiles ? "profiles" : "applications")
                            : "none: one sampling unit");
+  return json;
+}
+
+// How many of the workloads, largest first, cover how much of the fleet.
+Json CurveToJson(const std::vector<MinedWorkload>& workloads) {
+  double all = 0;
+  for (const MinedWorkload& workload : workloads) all += workload.share.value;
+  Json json = Json::MakeArray();
+  double covered = 0;
+  size_t count = 0;
+  for (const double level : {0.5, 0.8, 0.9, 0.95, 1.0}) {
+    while (count < workloads.size() && covered < level * all * (1 - 1e-12)) {
+      covered += workloads[count++].share.value;
+    }
+    json.Push(Json::MakeObject()
+                  .Set("of_admitted", level)
+                  .Set("shapes", static_cast<int64_t>(count))
+                  .Set("of_fleet", covered));
+  }
   return json;
 }
 
 }  // namespace
 
 Result<Json> BuildSuite(const Aggregate& aggregate,
-                        std::span<const std::unique_ptr<const Operator>> operators) {
-  const FleetWeights weights = WeighAggregate(aggregate);
+                        std::span<const std::unique_ptr<const Operator>> operators,
+                        const BuildOptions& options) {
+  const FleetWeights weights = WeighAggregate(aggregate, options.share_of);
   if (weights.total == 0) {
     return Fail(ErrorKind::kInput, "the aggregate holds no GPU time: mine profiles with kernels");
   }
-  std::map<std::string, const Operator*> cards;
+  Cards cards;
   for (const auto& op : operators) cards[op->name] = op.get();
-  std::vector<const FleetCell*> admitted;
-  double covered = 0;
   double unattributed = 0;
   for (const FleetCell& cell : weights.cells) {
-    const auto card = cards.find(cell.sums.op);
     if (cell.sums.op.empty()) unattributed += cell.share.value;
-    if (!Refusal(cell.sums, card == cards.end() ? nullptr : card->second).empty()) continue;
-    admitted.push_back(&cell);
-    covered += cell.share.value;
+  }
+  std::vector<size_t> row_of_cell;
+  const std::vector<MinedWorkload> merged = MergeCells(weights, cards, options.cost, row_of_cell);
+  const std::vector<SelectedShape> selected = SelectShapes(merged, options.select);
+  double covered = 0;
+  double certain = 0;
+  for (const MinedWorkload& workload : merged) covered += workload.share.value;
+  for (const SelectedShape& shape : selected) {
+    if (shape.as == SelectedAs::kCertain) certain += shape.weight;
   }
   Json json = Json::MakeObject();
   json.Set("format", kFormat).Set("label", WeightLabelName(WeightLabel::kMined));
-  json.Set("fleet", FleetToJson(weights, aggregate));
-  json.Set("coverage", covered).Set("unattributed", unattributed);
-  json.Set("operators", OperatorsToJson(weights, cards));
+  json.Set("fleet", FleetToJson(weights, aggregate, options.share_of));
+  json.Set("coverage", covered).Set("certain", certain);
+  json.Set("outside", std::max(0.0, weights.total - covered)).Set("unattributed", unattributed);
+  json.Set("coverage_curve", CurveToJson(merged));
+  json.Set("seed", static_cast<int64_t>(options.select.seed));
+  json.Set("operators", OperatorsToJson(weights, cards, options.draws));
   Json workloads = Json::MakeArray();
-  for (const MinedWorkload& workload : Merge(admitted, cards, weights)) {
-    workloads.Push(WorkloadToJson(workload));
+  for (const SelectedShape& shape : selected) {
+    workloads.Push(WorkloadToJson(merged[shape.workload], shape));
   }
   json.Set("workloads", std::move(workloads));
   return json;

@@ -11,21 +11,29 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/aggregate.h"
+#include "suite/select_shapes.h"
 #include "suite/suite.h"
 
 namespace roofmark::suite {
 
+struct BuildOptions {
+  SelectOptions select;
+  ShareKind share_of = ShareKind::kPaid;
+  CostOf cost;          // see MergeCells; empty: traffic
+  size_t draws = 1000;  // of the bootstrap
+};
+
 // The document that `suite build` writes ("format": "roofmark-suite/1"): mined workloads of the
-// given operators, largest share first, and a table of all operators of the fleet with their shares
-// and the reason why time of theirs is in no workload.
-// A cell becomes a workload where its axes are the card's and its element types are those of the
-// card's inputs. Nearby sizes are merged: an operator's load axes are its lists, or where it has
-// none its first axis; sizes within 5 % and of equal divisibility (by powers of two up to 128) form
-// one workload, represented by the observed shape with the largest share. Divisibility keeps the
-// sizes apart that graphs are padded to.
-// Errors: kInput where the aggregate holds no GPU time.
+// given operators as SelectShapes takes them, and a table of all operators of the fleet with their
+// shares and the reason why time of theirs is in no workload. A cell becomes a workload where its
+// axes are the card's and its element types are those of the card's inputs. Nearby sizes are
+// merged: an operator's load axes are its lists, or where it has none its first axis; sizes within
+// 5 % and of equal divisibility (by powers of two up to 128) form one workload, represented by the
+// observed shape with the largest share. Divisibility keeps the sizes apart that graphs are padded
+// to. Errors: kInput where the aggregate holds no GPU time.
 Result<Json> BuildSuite(const Aggregate& aggregate,
-                        std::span<const std::unique_ptr<const Operator>> operators);
+                        std::span<const std::unique_ptr<const Operator>> operators,
+                        const BuildOptions& options = {});
 // With all operators (ReadAllOperators).
 Result<Json> BuildSuite(const Aggregate& aggregate);
 

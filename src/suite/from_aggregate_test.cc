@@ -66,6 +66,36 @@ TEST(AggregateWeights, WeighProfilesByCardHours) {
   EXPECT_DOUBLE_EQ(weights.card_hours, 4);
 }
 
+TEST(AggregateWeights, CountTheHoursOfAGroupOnce) {
+  std::vector<ProfileAggregate> profiles = {
+      ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat", 3),
+      ProfileOf("b", {Norm(1, 300), Other("gemm", 100)}, "chat", 3),
+      ProfileOf("c", {Other("gemm", 10)}, "code", 1)};
+  profiles[0].group = profiles[1].group = "row 2";
+  FleetWeights weights = WeighAggregate(Of(profiles));
+  EXPECT_DOUBLE_EQ(weights.card_hours, 4);
+  EXPECT_THAT(ShareOf(weights, "rms_norm"), DoubleNear(0.75 * 400 / 1400, 1e-12));
+  ASSERT_EQ(weights.applications.size(), 2U);
+  EXPECT_EQ(weights.applications[0].profiles, 2U);
+  EXPECT_THAT(weights.effective, DoubleNear(1 / (0.75 * 0.75 + 0.25 * 0.25), 1e-12));
+  // Taking a bad profile out leaves the hours of its row.
+  profiles.erase(profiles.begin());
+  weights = WeighAggregate(Of(profiles));
+  EXPECT_DOUBLE_EQ(weights.card_hours, 4);
+  EXPECT_THAT(ShareOf(weights, "rms_norm"), DoubleNear(0.75 * 0.75, 1e-12));
+}
+
+TEST(AggregateWeights, AreOfPaidOrOfBusyCardTime) {
+  std::vector<ProfileAggregate> profiles = {ProfileOf("a", {Norm(1, 100)}, "chat", 1),
+                                            ProfileOf("b", {Other("gemm", 100)}, "code", 1)};
+  profiles[0].window_ns = 100;
+  profiles[1].window_ns = 150;
+  profiles[1].devices = 2;
+  EXPECT_THAT(ShareOf(WeighAggregate(Of(profiles)), "rms_norm"), DoubleNear(0.5, 1e-12));
+  EXPECT_THAT(ShareOf(WeighAggregate(Of(profiles), ShareKind::kBusy), "rms_norm"),
+              DoubleNear(1 / (1 + 1.0 / 3), 1e-12));
+}
+
 TEST(AggregateWeights, PoolProfilesOfAnApplicationWithoutHours) {
   const FleetWeights weights = WeighAggregate(
       Of({ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat"),
@@ -127,6 +157,49 @@ TEST(FromAggregate, MergesNearbySizesButNotGraphSizes) {
   EXPECT_EQ(workloads[0].Find("axes")->Find("tokens")->as_int(), 10003);
   EXPECT_EQ(workloads[0].Find("calls")->as_int(), 20);
   EXPECT_DOUBLE_EQ(workloads[0].Find("deployed_ns")->as_double(), 30);
+}
+
+TEST(FromAggregate, RefusesShapesThatTheCardCannotCompute) {
+  AggregateCell huge = Norm(1, 50);
+  huge.axes["tokens"] = int64_t{1} << 60;
+  const Json suite = Build(Of({ProfileOf("a", {Norm(8, 50), huge})}));
+  EXPECT_THAT(suite.Find("coverage")->as_double(), DoubleNear(0.5, 1e-12));
+  EXPECT_NE(suite.Find("operators")->array()[0].Find("outside")->Find("the card refuses the shape"),
+            nullptr);
+}
+
+TEST(FromAggregate, PublishesHowEachShapeWasSelected) {
+  std::vector<AggregateCell> cells;
+  for (int64_t i = 0; i < 40; ++i) cells.push_back(Norm(1 << (i % 14), 10 + i));
+  for (int64_t i = 0; i < 60; ++i) cells.push_back(Norm(1000 + 64 * i, 200 - 3 * i));
+  const auto operators = ReadOperators(fs::path(ROOFMARK_SOURCE_DIR) / "operators").value();
+  const Aggregate aggregate =
+      Of({ProfileOf("a", cells, "chat", 1), ProfileOf("b", {Norm(8, 50)}, "code", 1)});
+  BuildOptions options{.select = {.shapes = 20}, .draws = 50};
+  const Json suite = BuildSuite(aggregate, operators, options).value();
+  double weight = 0;
+  size_t weighed = 0;
+  for (const Json& workload : suite.Find("workloads")->array()) {
+    const Json& how = *workload.Find("selection");
+    const double value = workload.Find("weight")->Find("value")->as_double();
+    weight += value;
+    weighed += value > 0 ? 1 : 0;
+    if (value == 0) {
+      EXPECT_EQ(how.Find("as")->as_string(), "robustness");
+    } else {
+      EXPECT_THAT(
+          value,
+          DoubleNear(how.Find("share")->as_double() / how.Find("probability")->as_double(), 1e-12));
+    }
+  }
+  EXPECT_EQ(weighed, 20U);
+  EXPECT_THAT(weight, DoubleNear(1, 1e-9));
+  EXPECT_EQ(suite.Dump(), BuildSuite(aggregate, operators, options)->Dump());
+  options.select.seed = 2;
+  EXPECT_NE(suite.Dump(), BuildSuite(aggregate, operators, options)->Dump());
+  const TempDir folder = TempDir::Make("suite").value();
+  ASSERT_THAT(WriteFile(folder.path() / "mined.json", suite.Dump(1)), IsOk());
+  EXPECT_THAT(LoadWeightedSuite(folder.path() / "mined.json", {}), IsOk());
 }
 
 TEST(FromAggregate, WritesASuiteThatLoads) {

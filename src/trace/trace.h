@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/aggregate.h"
+#include "trace/attribution.h"
+#include "trace/check_profile.h"
 #include "trace/rules.h"
 
 namespace roofmark::trace {
@@ -23,7 +26,15 @@ struct MineOptions {
   // Execution traces of the same run, for shapes; one that lies beside the profile is found anyway.
   std::vector<std::filesystem::path> execution_traces;
   std::string application;         // empty: the profile stands for itself
-  std::optional<int64_t> card_ms;  // card time that the profile stands for, in milliseconds
+  std::string group;               // the profiles that share card_ms; empty: this one alone
+  std::optional<int64_t> card_ms;  // card time that the group stands for, in milliseconds
+  std::string model;
+  std::string framework;
+  std::string device;  // where the profile does not say
+  int64_t ranks = 0;   // cards of a run; 0 where nobody said
+  // Sizes of the model, by name as in its config.json: for shapes that the profile lacks.
+  std::map<std::string, int64_t, std::less<>> facts;
+  std::string explain;  // kernels whose names hold this are explained; empty = none
 };
 
 // Time that nothing claims, by kernel, largest first.
@@ -42,7 +53,9 @@ struct ProfileSummary {
   ProfileRole role = ProfileRole::kProduction;
   ProfileAggregate aggregate;  // what goes into the fleet aggregate
   std::vector<UnknownKernel> unknown;
-  Json json;  // see SummaryToJson
+  std::vector<Finding> findings;          // what it lacks, worst first
+  std::vector<Explanation> explanations;  // of the kernels that were asked about
+  Json json;                              // see SummaryToJson
 };
 
 // Mines one profile. Errors: kNotFound, kIo, kInput where it is no profile, naming the file. A
@@ -66,10 +79,8 @@ struct ProfileInput {
 };
 
 // Folders are searched for the names that profilers write (IsProfileName), at every depth; a
-// manifest (.csv that is no sheet of rocprofv3) has the columns
-// profile (relative to it) and optionally application, model, device and card_hours. Each path is
-// taken once; folders come in order of path.
-// Errors: kNotFound, kInput naming file and line.
+// manifest (.csv that is no sheet of rocprofv3) is read as manifest.h says. Each path is taken
+// once; folders come in order of path. Errors: kNotFound, kInput naming file and line.
 Result<std::vector<ProfileInput>> FindProfiles(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace roofmark::trace

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// roofmark suite build: an aggregate's weights, and the shapes that stand for them.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "cli/args.h"
+#include "pipeline/mine_fleet.h"
+#include "roofline/device_file.h"
+#include "roofline/roofline.h"
+#include "suite/from_aggregate.h"
+#include "suite/stub.h"
+
+namespace roofmark::cli {
+namespace {
+
+// The card of the device on which the fleet spends most of its time, where there is one.
+Result<std::optional<DeviceCard>> DeviceOfFleet(const Aggregate& aggregate) {
+  std::map<std::string, int64_t> busy;
+  for (const auto& [hash, profile] : aggregate.profiles()) {
+    AddCount(busy[profile.device], profile.busy_ns);
+  }
+  const auto most =
+      std::ranges::max_element(busy, {}, [](const auto& entry) { return entry.second; });
+  std::optional<DeviceCard> found;
+  if (most == busy.end()) return found;
+  // "NVIDIA H200" is H200; of H20 and H200 the longer name is meant.
+  for (DeviceCard& card : TRY(roofline::ReadDevices(TRY(DataDir()) / "devices"))) {
+    const bool longer = !found || card.name.size() > found->name.size();
+    if (longer && most->first.find(card.name) != std::string::npos) found = std::move(card);
+  }
+  return found;
+}
+
+Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& aggregate) {
+  suite::BuildOptions options;
+  options.select = {.shapes = args.shapes_wanted, .coverage = args.coverage, .seed = args.seed};
+  if (args.busy) options.share_of = suite::ShareKind::kBusy;
+  if (const std::optional<DeviceCard> card = TRY(DeviceOfFleet(aggregate))) {
+    options.cost = [card = *card](const Workload& workload) {
+      const roofline::SolTime sol = roofline::ComputeSol(
+          workload, card, roofline::CeilingKind::kDatasheet, roofline::LaunchFloor::kWithout);
+      return suite::ShapeCost{.ns = sol.sol_ns, .bound_by = sol.bound_by};
+    };
+  }
+  return options;
+}
+
+// A second draw of the tail from the same strata, by a secret seed: to be judged now and then, and
+// never shown to whoever writes kernels.
+Result<void> WriteRotation(const SuiteArgs& args, const Aggregate& aggregate,
+                           suite::BuildOptions options) {
+  options.select.seed = static_cast<uint64_t>(RandomSeed());
+  options.draws = 0;
+  const auto operators = TRY(suite::ReadAllOperators());
+  const Json suite = TRY(suite::BuildSuite(aggregate, operators, options));
+  return WriteFile(args.rotation, suite.Dump(1) + "\n");
+}
+
+void PrintSelection(const Json& suite) {
+  std::map<std::string, int64_t> counts;
+  for (const Json& workload : suite.Find("workloads")->array()) {
+    ++counts[workload.Find("selection")->Find("as")->as_string()];
+  }
+  if (counts["tail"] + counts["robustness"] > 0) {
+    fmt::print("{} for sure ({:.1f} %), {} drawn for the rest, {} extremes without weight\n",
+               counts["certain"], 100 * suite.Find("certain")->as_double(), counts["tail"],
+               counts["robustness"]);
+  }
+  for (const Json& point : suite.Find("coverage_curve")->array()) {
+    fmt::print("{}{:.0f} % by {}",
+               &point == &suite.Find("coverage_curve")->array().front() ? "of what they speak for: "
+                                                                        : ", ",
+               100 * point.Find("of_admitted")->as_double(), point.Find("shapes")->as_int());
+  }
+  fmt::print(" shapes\n");
+}
+
+void PrintBuilt(const Json& suite, const fs::path& out) {
+  fmt::print("{:30} {:>8} {:>18} {:>12}\n", "operator", "share", "95 % interval", "in workloads");
+  for (const Json& row : suite.Find("operators")->array()) {
+    const Json& share = *row.Find("share");
+    fmt::print("{:30} {:>6.2f} % {:>18} {:>10.2f} %\n", row.Find("operator")->as_string(),
+               100 * share.Find("value")->as_double(),
+               fmt::format("[{:.2f}, {:.2f}]", 100 * share.Find("low")->as_double(),
+                           100 * share.Find("high")->as_double()),
+               100 * row.Find("in_workloads")->as_double());
+  }
+  fmt::print("\nmass outside the suite: {:.2f} %\n", 100 * suite.Find("outside")->as_double());
+  fmt::print("{} mined workloads speak for {:.1f} % of the fleet's GPU time",
+             suite.Find("workloads")->array().size(), 100 * suite.Find("coverage")->as_double());
+  fmt::print("; {:.2f} % is unattributed\n", 100 * suite.Find("unattributed")->as_double());
+  PrintSelection(suite);
+  if (!out.empty()) fmt::print("suite: {}\n", out.string());
+}
+
+void PrintStubs(const std::vector<suite::Stub>& stubs, Format format) {
+  for (const suite::Stub& stub : stubs) {
+    const std::string folder = stub.folder.string();
+    if (format == Format::kJson) {
+      fmt::print("{}\n", Json::MakeObject()
+                             .Set("operator", stub.op)
+                             .Set("share", stub.share)
+                             .Set("shapes", static_cast<int64_t>(stub.shapes))
+                             .Set("stub", folder.empty() ? Json() : Json(folder))
+                             .Set("why_not", stub.why_not)
+                             .Dump());
+    } else if (folder.empty()) {
+      fmt::print("no stub of {}: {}\n", stub.op, stub.why_not);
+    } else {
+      fmt::print("stub of {} ({:.2f} % of the fleet, {} shape{}): {}\n", stub.op, 100 * stub.share,
+                 stub.shapes, stub.shapes == 1 ? "" : "s", folder);
+    }
+  }
+}
+
+}  // namespace
+
+Result<int> BuildSuite(const SuiteArgs& args) {
+  if (args.name.empty()) {
+    return Fail(ErrorKind::kUsage,
+                "suite build needs an aggregate: roofmark suite build fleet.json -o suite.json");
+  }
+  const Aggregate aggregate = TRY(pipeline::ReadAggregate(args.name));
+  const auto operators = TRY(suite::ReadAllOperators());
+  const suite::BuildOptions options = TRY(OptionsOf(args, aggregate));
+  const Json suite = TRY(suite::BuildSuite(aggregate, operators, options));
+  if (!args.rotation.empty()) TRY(WriteRotation(args, aggregate, options));
+  if (!args.out.empty()) TRY(WriteFile(args.out, suite.Dump(1) + "\n"));
+  if (args.format == Format::kJson) {
+    for (const Json& workload : suite.Find("workloads")->array()) {
+      fmt::print("{}\n", workload.Dump());
+    }
+  } else {
+    PrintBuilt(suite, args.out);
+  }
+  if (!args.stubs.empty()) {
+    PrintStubs(TRY(suite::WriteStubs(aggregate, operators, args.stubs)), args.format);
+  }
+  return 0;
+}
+
+}  // namespace roofmark::cli
