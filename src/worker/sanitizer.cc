@@ -82,7 +82,7 @@ Result<SanitizerReport> ReadSanitizerReport(std::string_view text) {
     } else if (!detail && report.first.empty() && IsFinding(line)) {
       report.first = line;
     } else if (detail && !report.first.empty() && !located) {
-      report.first += " " + std::string(line);
+      report.first = fmt::format("{} {}", report.first, line);
       located = true;
     }
   }
