@@ -108,6 +108,7 @@ struct JudgeArgs {
   bool quick = false;
   fs::path dump;
   fs::path store = "roofmark.db";
+  bool sanitize = false;  // one more call under compute-sanitizer
   double require_adoption = 0.95;
   double timeout_s = 20;
   std::vector<fs::path> all;  // folders of candidates, instead of candidates

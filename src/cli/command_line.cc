@@ -240,6 +240,9 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
   verb->add_option("--store", args->store, "SQLite store");
   verb->add_option("--timeout", args->timeout_s, "seconds that one call may take")
       ->check(CLI::PositiveNumber);
+  verb->add_flag("--sanitize", args->sanitize,
+                 "what is right makes one more call under compute-sanitizer (memcheck and\n"
+                 "racecheck; --device cuda)");
   verb->add_flag("--timings", args->timings, "say at the end where the time went");
   CLI::Option* regrade =
       verb->add_option("--regrade", args->regrade,

@@ -90,6 +90,9 @@ class Contestant {
     return workspace_ == nullptr ? Result<bool>(true) : workspace_->GuardsIntact();
   }
   const Candidate& candidate() const { return candidate_; }
+  // What a worker needs to load it, and the folder that it sees as /candidate.
+  Json LoadRequest() const;
+  std::filesystem::path run_folder() const { return stage_.path() / "run"; }
 
   // The same candidate, whose kernels do nothing (ghost.h); null, with the reason, where that
   // cannot be made.
@@ -110,7 +113,6 @@ class Contestant {
   Result<void> CopySources();
   Result<void> CompileNative();
   Result<void> CheckOnly();
-  Json LoadRequest() const;
   Result<void> KeepProduct(const std::filesystem::path& library,
                            const std::filesystem::path& device_code);
   worker::WorkerSpec SpecOfWorker() const;
