@@ -21,7 +21,13 @@ struct MineArgs {
   fs::path out;                      // aggregate to write; empty = none
   bool unknown = false;              // list what no rule claims
   bool merge = false;                // `profiles` are aggregates: fold them
+  std::string on = "threads";        // where: "threads", "processes", "slurm"
+  size_t parts = 0;                  // processes, slurm: how many; 0 = as many as files, at most 256
+  std::string slurm;                 // further options for sbatch
+  bool part = false;                 // `profiles` is a part to do, as MineElsewhere asks
   std::vector<std::string> without;  // merge: hashes or aggregates to take out
+  bool check = false;                // say what each profile lacks instead of mining
+  std::string explain;               // part of kernels' names to explain instead; empty = none
   Format format = Format::kText;
 };
 
@@ -104,7 +110,10 @@ struct JudgeArgs {
   fs::path store = "roofmark.db";
   double require_adoption = 0.95;
   double timeout_s = 20;
-  bool timings = false;  // say where the time went
+  std::vector<fs::path> all;  // folders of candidates, instead of candidates
+  bool listen = false;        // jobs as lines on stdin, instead of candidates
+  bool again = false;         // judge what the store knows, too
+  bool timings = false;       // say where the time went
   std::string regrade;  // a verdict's number, or "all": reproduce instead of judging; empty = judge
   bool no_run = false;  // regrade: compute the numbers anew, and nothing else
   Format format = Format::kText;
@@ -159,6 +168,8 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv);
 // and not passed. Errors end in exit code 3 (2 for kUsage).
 Result<int> Mine(const MineArgs& args);
 Result<int> MergeAggregates(const MineArgs& args);
+Result<int> MineElsewhere(const MineArgs& args);
+Result<int> MineOnePart(const MineArgs& args);
 Result<int> Suite(const SuiteArgs& args);
 Result<int> ReleaseSuite(const SuiteArgs& args);   // its action `release`
 Result<int> VerifyRelease(const SuiteArgs& args);  // its action `verify`
