@@ -9,7 +9,7 @@ under other seeds; an honest control among the mutants must always pass; the jud
 on. After each kill the store must be whole, hold every verdict that was printed, and no process may
 be left. A full disk must be an error that says so, with nothing lost of what was there. Everything
 stops at the correctness gate, so that nothing depends on a time. Random numbers come from --seed: a
-failure repeats.
+failure repeats. --seconds ends each part early; the report says how much was done.
 """
 import argparse
 import collections
@@ -146,11 +146,27 @@ def outcome_of(answers):
     return answers[0]["outcome"]
 
 
-def mutations(count, rng, folder):
+class Budget:
+    """Numbers up to `count`, as long as the time lasts; `done` is how many were begun."""
+
+    def __init__(self, count, seconds):
+        self.count, self.done = count, 0
+        self.until = time.monotonic() + seconds if seconds else float("inf")
+
+    def __iter__(self):
+        while self.done < self.count and (self.done == 0 or time.monotonic() < self.until):
+            self.done += 1
+            yield self.done - 1
+
+    def text(self):
+        return "%d of %d" % (self.done, self.count) if self.done < self.count else str(self.done)
+
+
+def mutations(budget, rng, folder):
     (folder / "tmp").mkdir()
     listener = Listener(folder)
     tally = collections.Counter()
-    for number in range(count):
+    for number in budget:
         op, name = rng.choice(SEEDS)
         source = (ROOT / "candidates" / op / name).read_bytes()
         manifest = (MANIFEST % name).encode()
@@ -175,8 +191,8 @@ def mutations(count, rng, folder):
     left = list((folder / "tmp").iterdir())
     if left:
         raise Failure("temporary files left: %s" % left[:5])
-    print("mutations: %d mutants, each answered; every passing one passed again; %d controls passed"
-          % (count, (count + CONTROL_EVERY - 1) // CONTROL_EVERY))
+    print("mutations: %s mutants, each answered; every passing one passed again; %d controls passed"
+          % (budget.text(), (budget.done + CONTROL_EVERY - 1) // CONTROL_EVERY))
     for outcome, times in tally.most_common():
         print("  %5d  %s" % (times, outcome))
 
@@ -201,7 +217,7 @@ def stored(store):
         db.close()
 
 
-def kills(count, rng, folder):
+def kills(budget, rng, folder):
     candidates = folder / "all" / "rms_norm"
     candidates.mkdir(parents=True)
     honest = (ROOT / "candidates/rms_norm/rms_norm.cc").read_text()
@@ -211,13 +227,14 @@ def kills(count, rng, folder):
     store = folder / "run.db"
     finished = 0
     longest_s = 0.0
-    for number in range(count):
+    for number in budget:
         command = [BINARY, "judge", "--all", str(folder / "all"), "--gate", "correctness", "--json",
                    "--shape", "s-decode", "s-odd", "--store", str(store)]
         begin = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                    env=dict(os.environ, TMPDIR=str(folder / "tmp")))
-        limit_s = rng.random() * max(2.0, 1.2 * longest_s)
+        # The first one says how long a run is, so that the others are killed anywhere in theirs.
+        limit_s = rng.random() * 1.1 * longest_s if longest_s else None
         try:
             out, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -243,9 +260,9 @@ def kills(count, rng, folder):
             raise Failure("kill %d: ended with code %d" % (number, process.returncode))
         shutil.rmtree(folder / "tmp")
         (folder / "tmp").mkdir()
-    print("kills: %d runs, %d killed, %d came to their end; the store was whole each time, no "
+    print("kills: %s runs, %d killed, %d came to their end; the store was whole each time, no "
           "printed verdict lost, none judged twice, no process left"
-          % (count, count - finished, finished))
+          % (budget.text(), budget.done - finished, finished))
 
 
 FULL_DISK = r"""
@@ -293,12 +310,15 @@ def main():
     parser.add_argument("--mutations", type=int, default=0)
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--full-disk", action="store_true")
+    parser.add_argument("--seconds", type=float, help="for each of the first two parts")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     failures = 0
     for wanted, run in (
-        (args.mutations, lambda f: mutations(args.mutations, random.Random(args.seed), f)),
-        (args.kills, lambda f: kills(args.kills, random.Random(args.seed + 1), f)),
+        (args.mutations, lambda f: mutations(Budget(args.mutations, args.seconds),
+                                             random.Random(args.seed), f)),
+        (args.kills, lambda f: kills(Budget(args.kills, args.seconds),
+                                     random.Random(args.seed + 1), f)),
         (args.full_disk, full_disk),
     ):
         if not wanted:
