@@ -21,7 +21,13 @@ struct MineArgs {
   fs::path out;                      // aggregate to write; empty = none
   bool unknown = false;              // list what no rule claims
   bool merge = false;                // `profiles` are aggregates: fold them
+  std::string on = "threads";        // where: "threads", "processes", "slurm"
+  size_t parts = 0;                  // processes, slurm: how many; 0 = as many as files, at most 256
+  std::string slurm;                 // further options for sbatch
+  bool part = false;                 // `profiles` is a part to do, as MineElsewhere asks
   std::vector<std::string> without;  // merge: hashes or aggregates to take out
+  bool check = false;                // say what each profile lacks instead of mining
+  std::string explain;               // part of kernels' names to explain instead; empty = none
   Format format = Format::kText;
 };
 
@@ -162,6 +168,8 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv);
 // and not passed. Errors end in exit code 3 (2 for kUsage).
 Result<int> Mine(const MineArgs& args);
 Result<int> MergeAggregates(const MineArgs& args);
+Result<int> MineElsewhere(const MineArgs& args);
+Result<int> MineOnePart(const MineArgs& args);
 Result<int> Suite(const SuiteArgs& args);
 Result<int> ReleaseSuite(const SuiteArgs& args);   // its action `release`
 Result<int> VerifyRelease(const SuiteArgs& args);  // its action `verify`

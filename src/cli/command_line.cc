@@ -60,7 +60,9 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   CLI::App* verb =
       AddVerb(app, chosen, args, "mine", "read GPU profiles into a mergeable aggregate",
               "roofmark mine examples/profiles -o fleet.json\n"
-              "  roofmark mine --merge june/ july.json --without 3f9c21ab -o fleet.json");
+              "  roofmark mine --merge june/ july.json --without 3f9c21ab -o fleet.json\n"
+              "  roofmark mine manifest.csv --on slurm --slurm '-p cpu' -o fleet.json\n"
+              "  roofmark mine --explain rms_norm profile.json.gz");
   verb->add_option("profiles", args->profiles,
                    "profiles (Kineto, Nsight Systems, rocprofv3; plain, .gz, .zst), folders, or a "
                    "manifest (.csv)")
@@ -70,7 +72,22 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   verb->add_option("--without", args->without,
                    "merge: take out a profile (by its sha256), or all of an aggregate")
       ->delimiter(',');
-  verb->add_flag("--unknown", args->unknown, "list the kernels that no rule claims, largest first");
+  verb->add_option("--on", args->on,
+                   "where: threads (default); processes or slurm, in parts that are run again when "
+                   "they die")
+      ->check(CLI::IsMember({"threads", "processes", "slurm"}));
+  verb->add_option("--parts", args->parts,
+                   "processes, slurm: how many (default: one a file, at most 256)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--slurm", args->slurm, "slurm: further options of sbatch, in one text");
+  verb->add_flag("--part", args->part, "")
+      ->group("");  // what the parts themselves are started with
+  verb->add_flag("--unknown", args->unknown,
+                 "list the kernels that no rule claims, largest first, and as rules to finish");
+  auto* explain = verb->add_option("--explain", args->explain,
+                                   "instead: which rule claims kernels of this name, and why");
+  verb->add_flag("--check", args->check, "instead: what each profile lacks, and how to record it")
+      ->excludes(explain);
   AddJson(verb, &args->format);
 }
 

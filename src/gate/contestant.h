@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ class Contestant {
 
   // Keeps its worker from running until it is timed (Stopwatch::Quiet): call before Refill.
   void Quiet(Stopwatch& stopwatch);
+  // Lets it run after all (Stopwatch::Wake).
+  void Wake(Stopwatch& stopwatch) {
+    if (worker_ != nullptr) stopwatch.Wake(*worker_);
+  }
   // One synchronised, untimed call on a slot. False when the candidate failed.
   Result<bool> Call(size_t slot);
   // Such a call while `disturber` disturbs the machine (Stopwatch::Disturb); null = undisturbed.
@@ -92,7 +97,8 @@ class Contestant {
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
 
   Verdict verdict;
-  bool vouched = false;  // a ghost replay has found nothing against it
+  bool vouched = false;              // a ghost replay has found nothing against it
+  std::set<std::string> recompiled;  // code objects that its compiler was seen to make again
 
  private:
   static constexpr const char* kWorkspace = "workspace";

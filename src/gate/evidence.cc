@@ -65,6 +65,7 @@ Result<Timing> TimingOf(const Verdict& archived) {
   // Verdicts from before there were such witnesses say nothing.
   if (json.Find("refuted") != nullptr) timing.refuted = TRY(json.String("refuted"));
   timing.level = TRY(json.String("level"));
+  if (json.Find("coldness") != nullptr) timing.cold_level = TRY(json.String("coldness"));
   return timing;
 }
 
@@ -82,7 +83,8 @@ Json TimingToJson(const Timing& timing) {
       .Set("owner_ns", std::move(owners))
       .Set("unsynchronised", timing.unsynchronised)
       .Set("refuted", timing.refuted)
-      .Set("level", timing.level);
+      .Set("level", timing.level)
+      .Set("coldness", timing.cold_level);
 }
 
 void AddCircumstances(const Workload& workload, DeviceKind device, const Sol& sol,

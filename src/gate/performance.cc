@@ -57,7 +57,13 @@ Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& rou
     if (!TRY(CheckSafety(session, contestant, slot, Gate::kPerformance, &timing->seen)))
       return false;
   }
-  if (record == Record::kSamples) timing->Add(times);
+  if (record == Record::kSamples) {
+    timing->Add(times);
+    // On a CPU each call's inputs exist only from right before it on: nobody can work ahead.
+    if (session.device().info().kind == DeviceKind::kCuda) {
+      timing->uneven.Add(times.time_ns, round.order);
+    }
+  }
   return true;
 }
 
@@ -118,6 +124,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
         } else {
           TRY(AskWitnesses(session, *contestant, options, &timings[contestant]));
         }
+        timings[contestant].Settle();
         Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
         contestant->verdict.evidence =
             Json::MakeObject().Set("timing", TimingToJson(timings[contestant]));

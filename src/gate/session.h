@@ -74,7 +74,19 @@ class Session {
 int64_t SeedOf(const std::string& secret, uint64_t number);
 
 // How many slots a workload gets: enough that the rotation touches more than twice the cache, at
-// least three so that addresses change, and at most what fits. 0 when not even two fit.
+// least three so that addresses change, and at most what fits. Operands that are warm by contract
+// do not count for the rotation. 0 when not even two fit.
 size_t SlotCount(const Workload& workload, const device::DeviceInfo& device, size_t contestants);
+
+// The memory of a workload's arenas: inputs and each contestant's outputs for every slot, and one
+// set of expected outputs. `tensors` is what the contract's data take, `held` what is allocated for
+// them on a device that allocates multiples of `granularity`, guards included. Comparing needs no
+// more than a page beside these.
+struct ArenaMemory {
+  int64_t tensors = 0;
+  int64_t held = 0;
+};
+ArenaMemory MemoryOf(const Workload& workload, size_t slots, size_t contestants,
+                     int64_t granularity);
 
 }  // namespace roofmark::gate

@@ -150,6 +150,13 @@ void Timing::Add(const BatchTimes& times) {
   }
   if (unsynchronised.empty()) unsynchronised = times.unsynchronised;
   if (level.empty()) level = times.level;
+  coldness.Add(times.coldness);
+}
+
+void Timing::Settle() {
+  if (unsynchronised.empty()) unsynchronised = WarmFault(coldness);
+  if (unsynchronised.empty()) unsynchronised = uneven.Fault();
+  cold_level = ColdnessText(coldness);
 }
 
 bool FellBack(const Timing& timing, Role role, double required) {
@@ -182,6 +189,7 @@ TimingPlan PlanFor(Effort effort, double sample_s) {
 bool Enough(const Timing& timing, const TimingPlan& plan) {
   if (timing.checked_in_full < plan.full_checks) return false;
   const size_t samples = timing.time_ns.size();
+  if (timing.uneven.Suspects() && samples < plan.max_samples) return false;
   if (samples >= plan.max_samples || timing.spent_s >= plan.budget_s) return true;
   if (samples >= plan.min_samples && timing.reference_s >= plan.reference_s) return true;
   return samples >= plan.min_samples &&
@@ -210,6 +218,7 @@ void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
   auto [outcome, reason] = FaultOf(timing, sol, stopwatch, options, verdict);
   contestant->Refuse(Gate::kPerformance, outcome, std::move(reason));
   if (!timing.level.empty()) verdict.level += "; " + timing.level;
+  if (!timing.cold_level.empty()) verdict.level += "; " + timing.cold_level;
   if (const std::string told = timing.device_clocks.Text(); !told.empty()) {
     verdict.level += "; " + told;
   }

@@ -10,6 +10,7 @@
 #include "gate/judge.h"
 #include "gate/output_check.h"
 #include "gate/stopwatch.h"
+#include "gate/uneven.h"
 #include "model/verdict.h"
 
 namespace roofmark::gate {
@@ -27,6 +28,9 @@ struct Timing {
   // Why the candidate's code is not what computes, though by its provenance it is (witnesses.h).
   std::string refuted;
   std::string level;
+  Coldness coldness;
+  Uneven uneven;
+  std::string cold_level;  // ColdnessText
   ClockLog device_clocks;
   int checked_in_full = 0;
   double spent_s = 0;
@@ -34,6 +38,9 @@ struct Timing {
   SeenOutputs seen;
 
   void Add(const BatchTimes& times);
+  // When sampling has ended: what the caches and the batches say goes into `unsynchronised` and
+  // `cold_level`.
+  void Settle();
 };
 
 struct TimingPlan {

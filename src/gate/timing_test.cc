@@ -53,6 +53,27 @@ class ConcludeTest : public testing::Test {
   ScriptedStopwatch stopwatch_;
 };
 
+TEST_F(ConcludeTest, OperandsThatWereWarmRefuseAndColdOnesAreReported) {
+  Timing timing = Steady();
+  timing.coldness = {.sampled = 100, .warm = 2, .misses = 100, .batches = 2};
+  timing.Settle();
+  EXPECT_THAT(Conclusion(timing).level, testing::HasSubstr("2 of 100 sampled lines"));
+  EXPECT_EQ(Conclusion(timing).outcome, Outcome::kPassed);
+  timing.coldness.warm = 60;
+  timing.Settle();
+  const Verdict verdict = Conclusion(timing);
+  EXPECT_EQ(verdict.outcome, Outcome::kUnsynchronised);
+  EXPECT_THAT(verdict.reason, testing::HasSubstr("60 of 100 sampled lines"));
+}
+
+TEST_F(ConcludeTest, ACallThatWorksForTheOthersRefuses) {
+  Timing timing = Steady();
+  const std::vector<double> times = {30'000, 1000, 1000, 1000, 1000, 1000};
+  for (int i = 0; i < 6; ++i) timing.uneven.Add(times, {0, 1, 2, 3, 4, 5});
+  timing.Settle();
+  EXPECT_EQ(Conclusion(timing).outcome, Outcome::kUnsynchronised);
+}
+
 TEST_F(ConcludeTest, PassesAStableTimeAndComputesAttainment) {
   const Verdict verdict = Conclusion(Steady(), {.ns = 500, .against = "datasheet"});
   EXPECT_EQ(verdict.outcome, Outcome::kPassed);
@@ -215,6 +236,29 @@ TEST(SlotCount, RotatesOverMoreThanTwiceTheCacheWithinMemory) {
   EXPECT_LT(SlotCount(workload, device, 1), slots);
   device.memory_bytes = 30 << 20;
   EXPECT_EQ(SlotCount(workload, device, 1), 0U);
+}
+
+TEST(SlotCount, WarmOperandsDoNotCountForTheRotation) {
+  Workload workload;
+  workload.inputs = {{.name = "x", .dtype = DType::kU8, .sizes = {8 << 20}},
+                     {.name = "w", .dtype = DType::kU8, .sizes = {32 << 20}}};
+  workload.outputs = {{.name = "y", .dtype = DType::kU8, .sizes = {8 << 20}}};
+  const device::DeviceInfo device{.cache_bytes = 60 << 20, .memory_bytes = int64_t{100} << 30};
+  const size_t cold = SlotCount(workload, device, 1);
+  workload.inputs[1].residency = Residency::kWarm;
+  const size_t warm = SlotCount(workload, device, 1);
+  EXPECT_GT(warm, cold);
+  EXPECT_GT(warm * (16 << 20), size_t{120} << 20);
+}
+
+TEST(ArenaMemory, CountsInputsOutputsOfEachContestantAndOneSetOfExpectedOutputs) {
+  Workload workload;
+  workload.inputs = {{.name = "x", .dtype = DType::kU8, .sizes = {100 << 20}}};
+  workload.outputs = {{.name = "y", .dtype = DType::kU8, .sizes = {50 << 20}}};
+  const ArenaMemory memory = MemoryOf(workload, 2, 3, int64_t{2} << 20);
+  EXPECT_EQ(memory.tensors, (int64_t{2} * 100 + 7 * 50) << 20);
+  EXPECT_GT(memory.held, memory.tensors);
+  EXPECT_LE(memory.held, memory.tensors + memory.tensors / 20);
 }
 
 }  // namespace

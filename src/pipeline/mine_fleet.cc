@@ -73,13 +73,25 @@ Result<MinedFleet> MineFleet(const std::vector<fs::path>& paths, const trace::Ru
         "no profile in what was named (folders are searched for *.json, *.sqlite, *.db, *.rpd, "
         "*_kernel_trace.csv, packed or not)");
   }
+  MinedFleet fleet = TRY(MineInputs(inputs, rules, sink, OnFailure::kStop));
+  if (fleet.profiles + fleet.aggregates == 0) {
+    return Fail(ErrorKind::kInput,
+                fmt::format("none of {} files is a profile: {}", inputs.size(), fleet.skipped[0]));
+  }
+  return fleet;
+}
+
+Result<MinedFleet> MineInputs(const std::vector<trace::ProfileInput>& inputs,
+                              const trace::Rules& rules, const SummarySink& sink,
+                              OnFailure on_failure) {
   MinedFleet fleet;
   Work work(inputs, rules);
   for (size_t index = 0; index < inputs.size(); ++index) {
     Outcome outcome = work.Take(index);
     if (!outcome) {
-      if (!inputs[index].searched) return std::unexpected(outcome.error());
-      fleet.skipped.push_back(outcome.error().message());
+      const bool named = !inputs[index].searched;
+      if (named && on_failure == OnFailure::kStop) return std::unexpected(outcome.error());
+      (named ? fleet.failed : fleet.skipped).push_back(outcome.error().message());
       continue;
     }
     if (auto* aggregate = std::get_if<Aggregate>(&*outcome)) {
@@ -89,14 +101,10 @@ Result<MinedFleet> MineFleet(const std::vector<fs::path>& paths, const trace::Ru
     }
     auto& summary = std::get<trace::ProfileSummary>(*outcome);
     ++fleet.profiles;
-    sink(summary, index + 1, inputs.size());
+    if (sink) sink(summary, index + 1, inputs.size());
     if (summary.role == trace::ProfileRole::kProduction) {
       fleet.aggregate.Add(std::move(summary.aggregate));
     }
-  }
-  if (fleet.profiles + fleet.aggregates == 0) {
-    return Fail(ErrorKind::kInput,
-                fmt::format("none of {} files is a profile: {}", inputs.size(), fleet.skipped[0]));
   }
   return fleet;
 }
