@@ -236,8 +236,10 @@ def kills(budget, rng, folder):
         command = [BINARY, "judge", "--all", str(folder / "all"), "--gate", "correctness", "--json",
                    "--shape", "s-decode", "s-odd", "--store", str(store)]
         begin = time.monotonic()
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        said = open(folder / "stderr.txt", "wb")
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said,
                                    env=dict(os.environ, TMPDIR=str(folder / "tmp")))
+        said.close()
         # The first one says how long a run is, so that the others are killed anywhere in theirs.
         limit_s = rng.random() * 1.1 * longest_s if longest_s else None
         try:
@@ -260,7 +262,8 @@ def kills(budget, rng, folder):
             for file in folder.glob("run.db*"):
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
         elif process.returncode != -signal.SIGKILL:
-            raise Failure("kill %d: ended with code %d" % (number, process.returncode))
+            raise Failure("kill %d: ended with code %d: %s" % (
+                number, process.returncode, (folder / "stderr.txt").read_text()[-2000:]))
         shutil.rmtree(folder / "tmp")
         (folder / "tmp").mkdir()
     print("kills: %s runs, %d killed, %d came to their end; the store was whole each time, no "
