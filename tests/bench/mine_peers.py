@@ -4,7 +4,7 @@
     python3 tests/bench/mine_peers.py ROOFMARK FOLDER [--size 300MB] [--large 10]
 
 FOLDER keeps the generated files and a Python environment with the peers between runs. Each tool
-reads the whole file and sums kernel time; the sums are compared. What cannot be installed or does not
+reads the whole file and sums kernel time; the sums are compared. What cannot be installed or
 fit on the disk is skipped, with the reason. Nothing here is a test: numbers depend on the machine.
 """
 import argparse
