@@ -7,7 +7,8 @@ the table says it must be. README.md describes the tables.
 
 The binary is $ROOFMARK, or build/bin/roofmark. With --out, a program whose line is there already is
 not judged again unless --again is given, so that a machine lent for minutes is enough. --check
-reads the tables and judges nothing.
+reads the tables and judges nothing. --jobs are runs at a time of programs that nobody times;
+those that are timed, and those that are after the machine itself, run by themselves.
 """
 
 import argparse
@@ -209,14 +210,21 @@ def only(outcomes, program, verdicts):
 NOISE = ("passed", "unstable", "clocks_disagree")
 
 
+def is_noise(program, verdicts):
+    """Whether the machine may be at fault: where times vary too much, clocks tell nothing."""
+    if program["honest"]:
+        return only(NOISE, program, verdicts)
+    return any(v["outcome"] == "unstable" for v in verdicts)
+
+
 def settle(results, device, store, staging):
-    """Lines of a group. An honest program whose time alone was at fault is judged again, twice at
-    most: that is what a shared machine does; after that, unstable will do."""
+    """Lines of a group. A program whose time alone was at fault is judged again, twice at most: that
+    is what a shared machine does; after that, unstable will do for an honest one."""
     lines = []
     for program, verdicts, error, spent, code in results:
         wrong = right(program, verdicts, error, code)
         for _ in range(2):
-            if not wrong or not only(NOISE, program, verdicts):
+            if not wrong or not is_noise(program, verdicts):
                 break
             shutil.rmtree(staging, ignore_errors=True)
             staging.mkdir()
@@ -229,14 +237,23 @@ def settle(results, device, store, staging):
     return lines
 
 
-def run_group(number, group, device, scratch):
-    staging = scratch / f"group{number}"
-    staging.mkdir()
-    store = scratch / f"group{number}.db"
+def run_group(group, device, scratch):
+    staging = pathlib.Path(tempfile.mkdtemp(prefix="group-", dir=scratch))
+    store = staging.with_suffix(".db")
     try:
-        return settle(judge(group, device, store, staging), device, store, staging)
+        results = judge(group, device, store, staging)
+        # One whose manifest is refused ends the run for all of its group.
+        if len(group) > 1 and any(error for _, _, error, _, _ in results):
+            return [line for program in group for line in run_group([program], device, scratch)]
+        return settle(results, device, store, staging)
     except subprocess.TimeoutExpired:
         return [record(p, [], "the judge hung", "the judge hung", 540) for p in group]
+
+
+def by_itself(group):
+    """Whether a group's run must have the machine for itself."""
+    is_input = "input_error" in group[0].get("expect", {})
+    return group[0]["gate"] == "performance" or (group[0]["alone"] and not is_input)
 
 
 def show(line):
@@ -268,7 +285,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--group", type=int, default=12, help="programs in one run of the judge")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time (times suffer)")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     try:
@@ -286,22 +303,23 @@ def main():
     if arguments.check:
         return 0
     wrong = known = 0
+    groups = grouped(todo, arguments.group)
+    shared = [group for group in groups if not by_itself(group)]
+    single = [group for group in groups if by_itself(group)]
     with tempfile.TemporaryDirectory(prefix="redteam-") as scratch:
-        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            runs = [
-                pool.submit(run_group, number, group, arguments.device, pathlib.Path(scratch))
-                for number, group in enumerate(grouped(todo, arguments.group))
-            ]
-            for run in concurrent.futures.as_completed(runs):
-                for line in run.result():
-                    show(line)
-                    wrong += not line["right"] and "open" not in line
-                    known += not line["right"] and "open" in line
-                    kept[line["program"]] = line
-                if arguments.out:
-                    arguments.out.write_text(
-                        "".join(json.dumps(kept[path]) + "\n" for path in sorted(kept))
-                    )
+        for some, jobs in ((shared, arguments.jobs), (single, 1)):
+            with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+                runs = [pool.submit(run_group, g, arguments.device, scratch) for g in some]
+                for run in concurrent.futures.as_completed(runs):
+                    for line in run.result():
+                        show(line)
+                        wrong += not line["right"] and "open" not in line
+                        known += not line["right"] and "open" in line
+                        kept[line["program"]] = line
+                    if arguments.out:
+                        arguments.out.write_text(
+                            "".join(json.dumps(kept[path]) + "\n" for path in sorted(kept))
+                        )
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{len(todo)} judged, {wrong} deviate, {known} open; "
           f"{used.ru_utime + used.ru_stime:.0f} s of processor time")  # fmt: skip

@@ -60,7 +60,8 @@ def _alike(q, k, v, out, begin_q, begin_k, q_len, kv_len):
     rows = begin_k[:, None] + torch.arange(kv_len, device=q.device)
     keys, values = (tensor[rows].float().transpose(1, 2).contiguous() for tensor in (k, v))
     lens = torch.full((len(begin_k),), kv_len, device=q.device)
-    step = max(1, attention.CHUNK // (len(begin_k) * q.shape[1] * kv_len))
+    size = attention.SCORES.get(q.device.type, attention.CHUNK)
+    step = max(1, size // (len(begin_k) * q.shape[1] * kv_len))
     for piece in torch.arange(q_len, device=q.device).split(step):
         rows = begin_q[:, None] + piece
         queries = q[rows].float().transpose(1, 2)

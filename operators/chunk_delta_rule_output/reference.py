@@ -13,6 +13,7 @@ import torch
 from roofmark_ref import gated_delta
 
 _REGIMES = ("typical", "heavy_tail", "offset")
+_BOUND = ("g",)  # it never grows within a chunk; a kernel may count on exp(g_i - g_j) <= 1
 _ELEMENTS = 1 << 24  # of the chunks that are worked on at a time: 128 MiB in float64
 
 

@@ -13,6 +13,8 @@ import torch
 from roofmark_ref import gated_delta
 
 _REGIMES = ("typical", "heavy_tail", "offset")
+# w and u are made of k and g; where one changed alone, the states would grow without bound.
+_BOUND = ("k", "w", "u", "g")
 _ELEMENTS = 1 << 24  # of a batch's states and chunks: 128 MiB in float64, in a few copies
 
 

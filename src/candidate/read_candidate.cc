@@ -158,7 +158,7 @@ Result<std::string> HashOf(const Candidate& candidate) {
 Result<void> CheckKeys(const Json& manifest) {
   constexpr std::array kKnown = {"name",          "lane",     "sources", "entry",
                                  "role",          "options",  "include", "mode",
-                                 "deterministic", "compiler", "binding"};
+                                 "deterministic", "compiler", "binding", "operator"};
   for (const auto& [key, value] : manifest.object()) {
     if (std::ranges::find(kKnown, key) == kKnown.end()) {
       return Fail(ErrorKind::kInput,

@@ -23,7 +23,9 @@ Json LineOf(const Against& against, const std::string& op, const std::string& ca
   return line;
 }
 
-std::string RatioText(const Against& against) {
+}  // namespace
+
+std::string AgainstText(const Against& against) {
   std::string text = fmt::format("{:9}", StandingName(against.standing));
   if (against.ratio) {
     text += fmt::format(" {:.4f} [{:.4f}, {:.4f}] of its time, {} blocks, margin {:.1f} %",
@@ -34,7 +36,13 @@ std::string RatioText(const Against& against) {
   return text;
 }
 
-}  // namespace
+std::string TotalText(size_t workloads, const std::string& candidate, const Against& total,
+                      bool not_slower) {
+  return fmt::format("total of {} workloads, {} against {}: {}; {}\n", workloads, candidate,
+                     total.baseline, AgainstText(total),
+                     not_slower ? "on no weighted workload slower"
+                                : "not shown to be no slower on every weighted workload");
+}
 
 void AgainstReport::Add(const Verdict& verdict, Format format) {
   if (!verdict.against) return;
@@ -57,21 +65,17 @@ void AgainstReport::Add(const Verdict& verdict, Format format) {
     line.Set("shape", verdict.shape).Set("phase", PhaseName(verdict.phase)).Set("total", false);
     fmt::print("{}\n", line.Dump());
   } else {
-    fmt::print("    against {}: {}\n", verdict.against->baseline, RatioText(*verdict.against));
+    fmt::print("    against {}: {}\n", verdict.against->baseline, AgainstText(*verdict.against));
   }
   std::fflush(stdout);
 }
 
 AgainstSummary AgainstReport::FinishSide(const Side& side, Format format) const {
   std::vector<pipeline::WeighedComparison> weighed;
-  bool not_slower = true;
-  const bool any_weight =
-      std::ranges::any_of(side.lines, [](const Line& line) { return line.weight > 0; });
   for (const Line& line : side.lines) {
     weighed.push_back({.weight = line.weight, .against = &line.against});
-    const bool counts = line.weight > 0 || !any_weight;
-    not_slower = not_slower && (!counts || line.against.NotSlower());
   }
+  const bool not_slower = pipeline::NotSlowerAnywhere(weighed);
   const Against total = pipeline::TotalAgainst(weighed, total_error_rate_);
   if (format == Format::kJson) {
     Json line = LineOf(total, side.lines.front().operator_name, side.candidate);
@@ -80,10 +84,7 @@ AgainstSummary AgainstReport::FinishSide(const Side& side, Format format) const 
         .Set("not_slower_anywhere", not_slower);
     fmt::print("{}\n", line.Dump());
   } else {
-    fmt::print("total of {} workloads, {} against {}: {}; {}\n", side.lines.size(), side.candidate,
-               total.baseline, RatioText(total),
-               not_slower ? "on no weighted workload slower"
-                          : "not shown to be no slower on every weighted workload");
+    fmt::print("{}", TotalText(side.lines.size(), side.candidate, total, not_slower));
   }
   return {.candidate = side.candidate, .hash = side.hash, .total = total, .not_slower = not_slower};
 }

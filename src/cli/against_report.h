@@ -13,6 +13,12 @@
 
 namespace roofmark::cli {
 
+// What a comparison says, for people: "faster 0.9 [0.89, 0.91] of its time, ...".
+std::string AgainstText(const Against& against);
+// A candidate's total as a line, with its end.
+std::string TotalText(size_t workloads, const std::string& candidate, const Against& total,
+                      bool not_slower);
+
 // A candidate's comparisons as a whole.
 struct AgainstSummary {
   std::string candidate;

@@ -26,6 +26,8 @@ struct MineArgs {
   std::string slurm;               // further options for sbatch
   bool part = false;               // `profiles` is a part to do, as MineElsewhere asks
   std::vector<std::string> without;  // merge: hashes or aggregates to take out
+  bool check = false;                // say what each profile lacks instead of mining
+  std::string explain;               // part of kernels' names to explain instead; empty = none
   Format format = Format::kText;
 };
 
@@ -120,7 +122,10 @@ struct JudgeArgs {
   fs::path store = "roofmark.db";
   double require_adoption = 0.95;
   double timeout_s = 20;
-  bool timings = false;  // say where the time went
+  std::vector<fs::path> all;  // folders of candidates, instead of candidates
+  bool listen = false;        // jobs as lines on stdin, instead of candidates
+  bool again = false;         // judge what the store knows, too
+  bool timings = false;       // say where the time went
   std::string regrade;  // a verdict's number, or "all": reproduce instead of judging; empty = judge
   bool no_run = false;  // regrade: compute the numbers anew, and nothing else
   Format format = Format::kText;

@@ -61,7 +61,8 @@ void AddMine(CLI::App* app, Chosen* chosen) {
       AddVerb(app, chosen, args, "mine", "read GPU profiles into a mergeable aggregate",
               "roofmark mine examples/profiles -o fleet.json\n"
               "  roofmark mine --merge june/ july.json --without 3f9c21ab -o fleet.json\n"
-              "  roofmark mine manifest.csv --on slurm --slurm '-p cpu' -o fleet.json");
+              "  roofmark mine manifest.csv --on slurm --slurm '-p cpu' -o fleet.json\n"
+              "  roofmark mine --explain rms_norm profile.json.gz");
   verb->add_option("profiles", args->profiles,
                    "profiles (Kineto, Nsight Systems, rocprofv3; plain, .gz, .zst), folders, or a "
                    "manifest (.csv)")
@@ -81,7 +82,12 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   verb->add_option("--slurm", args->slurm, "slurm: further options of sbatch, in one text");
   verb->add_flag("--part", args->part, "")
       ->group("");  // what the parts themselves are started with
-  verb->add_flag("--unknown", args->unknown, "list the kernels that no rule claims, largest first");
+  verb->add_flag("--unknown", args->unknown,
+                 "list the kernels that no rule claims, largest first, and as rules to finish");
+  auto* explain = verb->add_option("--explain", args->explain,
+                                   "instead: which rule claims kernels of this name, and why");
+  verb->add_flag("--check", args->check, "instead: what each profile lacks, and how to record it")
+      ->excludes(explain);
   AddJson(verb, &args->format);
 }
 
@@ -224,9 +230,16 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
       AddVerb(app, chosen, args, "judge", "run a candidate through the three gates",
               "roofmark judge candidates/rms_norm/rms_norm.cc --operator rms_norm --quick");
   verb->add_option("candidates", args->candidates, "files, or folders with candidate.toml");
+  verb->add_option("--all", args->all,
+                   "every candidate below these folders; what the store has verdicts on is left");
+  verb->add_flag("--again", args->again, "with --all: judge what the store knows, too");
+  verb->add_flag("--listen", args->listen,
+                 "read jobs as JSON lines from stdin (docs/automation.md)")
+      ->excludes("--all");
   AddSelection(verb, &args->selection);
   verb->add_option("--alias", args->alias, "what the candidates call the operator (pack --alias)");
-  verb->add_option("--device", args->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--device", args->device,
+                   "cpu, cuda, or GPUs by number (cuda:0; with --all several: cuda:0,cuda:1)");
   verb->add_option("--card", args->card, "device card for attainment, by name or path");
   verb->add_option("--gate", args->gate, "last gate to run")
       ->check(CLI::IsMember({"compile", "correctness", "performance"}));

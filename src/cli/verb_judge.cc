@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "candidate/build.h"
 #include "cli/against_report.h"
 #include "cli/args.h"
+#include "cli/devices.h"
+#include "cli/judge_modes.h"
 #include "cli/progress.h"
 #include "cli/readiness.h"
 #include "cli/selection.h"
@@ -15,26 +18,13 @@
 #include "gate/ledger.h"
 #include "gate/paired_blocks.h"
 #include "pipeline/evaluate.h"
+#include "pipeline/prepare.h"
 #include "pipeline/record.h"
 #include "pipeline/timings.h"
 #include "suite/expression.h"
 
 namespace roofmark::cli {
 namespace {
-
-// A candidate's operator: --operator where one is given, else the folder that it lies in.
-Result<std::string> OperatorOf(const fs::path& path, const JudgeArgs& args,
-                               const suite::Suite& suite) {
-  if (args.selection.operators.size() == 1) return args.selection.operators.front();
-  const fs::path whole = fs::absolute(path).lexically_normal();
-  for (fs::path folder = whole.parent_path(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (suite.FindOperator(folder.filename().string()) != nullptr)
-      return folder.filename().string();
-  }
-  return Fail(ErrorKind::kUsage,
-              path.string() + ": say which operator it implements with --operator NAME");
-}
 
 // The baseline is judged as one more candidate, of the operator that all the others have.
 Result<void> AddBaseline(const JudgeArgs& args, const suite::Suite& suite,
@@ -60,29 +50,8 @@ Result<void> AddBaseline(const JudgeArgs& args, const suite::Suite& suite,
   return {};
 }
 
-// What was declared, or one mode for all. Times of different modes are not compared.
-Result<void> SetMode(const JudgeArgs& args, std::vector<pipeline::Entry>* entries) {
-  for (pipeline::Entry& entry : *entries) {
-    Candidate& candidate = entry.candidate;
-    if (!args.mode.empty()) candidate.mode = TRY(ParseMode(args.mode));
-    if (candidate.mode == Mode::kGraph && args.device == "cpu") {
-      return Fail(ErrorKind::kUsage, candidate.name +
-                                         ": mode graph replays CUDA graphs, which a "
-                                         "CPU has not; judge it with --device cuda");
-    }
-    if (!args.against.empty() && candidate.mode != entries->back().candidate.mode) {
-      return Fail(
-          ErrorKind::kUsage,
-          fmt::format("{} is timed in mode {} and {} in mode {}, which is no comparison; "
-                      "say --mode graph or --mode eager for both",
-                      candidate.name, ModeName(candidate.mode), entries->back().candidate.name,
-                      ModeName(entries->back().candidate.mode)));
-    }
-  }
-  return {};
-}
-
-Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, const suite::Suite& suite) {
+Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, DeviceKind device,
+                                                 const suite::Suite& suite) {
   std::vector<pipeline::Entry> entries;
   for (const fs::path& path : args.candidates) {
     entries.push_back({.operator_name = TRY(OperatorOf(path, args, suite)),
@@ -90,7 +59,7 @@ Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, const su
     entries.back().candidate.operator_alias = args.alias;
   }
   TRY(AddBaseline(args, suite, &entries));
-  TRY(SetMode(args, &entries));
+  TRY(pipeline::AgreeOnMode(TRY(ModeOf(args)), device, &entries));
   return entries;
 }
 
@@ -138,25 +107,10 @@ double LineErrorRate(const std::vector<Workload>& workloads,
   return gate::kComparisonErrorRate / static_cast<double>(lines);
 }
 
-std::string Line(const Verdict& verdict) {
-  std::string line = fmt::format("{:18} {:22} {:24} {:18}", verdict.operator_name, verdict.shape,
-                                 verdict.candidate, OutcomeName(verdict.outcome));
-  if (verdict.time_ns) line += fmt::format(" {:>9}", HumanTime(verdict.time_ns->median));
-  if (verdict.attainment) {
-    line += fmt::format("  S {:.3f} [{:.3f}, {:.3f}]", verdict.attainment->median,
-                        verdict.attainment->low, verdict.attainment->high);
-  }
-  if (verdict.shares) line += fmt::format("  adoption {:.0f} %", 100 * Adoption(*verdict.shares));
-  if (!verdict.reason.empty()) {
-    line += fmt::format("\n    {}", ValidUtf8(verdict.reason.substr(0, verdict.reason.find('\n'))));
-  }
-  return line;
-}
-
 void Print(const Verdict& verdict, const std::string& machine, Format format) {
   fmt::print("{}\n", format == Format::kJson
                          ? VerdictToJson(verdict, Samples::kOmit).Set("machine", machine).Dump()
-                         : Line(verdict));
+                         : VerdictLine(verdict));
   std::fflush(stdout);
 }
 
@@ -171,8 +125,11 @@ void PrintTimings(size_t verdicts, Format format) {
 
 // What the arguments must be together, before anything is opened.
 Result<void> CheckUsage(const JudgeArgs& args) {
-  if (args.candidates.empty()) {
-    return Fail(ErrorKind::kUsage, "name candidates, or a verdict with --regrade");
+  const bool many = args.listen || !args.all.empty();
+  if (args.candidates.empty() && !many) {
+    return Fail(ErrorKind::kUsage,
+                "name candidates, a folder of them with --all, --listen, or a verdict with "
+                "--regrade");
   }
   if (!args.alias.empty() && args.selection.operators.size() != 1) {
     return Fail(ErrorKind::kUsage,
@@ -188,31 +145,65 @@ Result<void> CheckUsage(const JudgeArgs& args) {
         "--require ready needs --against BASELINE: a kernel is ready when it is better than "
         "what is deployed, so say what that is, e.g. --against torch_eager.py");
   }
+  if (!args.require.empty() && many) {
+    return Fail(
+        ErrorKind::kUsage,
+        "--require ready is asked of candidates that are named, not with --all or --listen");
+  }
   return {};
 }
 
-// Judges of one GPU take turns: two at once would disturb each other's times, and each would see
-// the other's memory come and go.
-Result<std::optional<device::Lease>> TakeTurn(const pipeline::Machine& machine) {
-  if (machine.device->info().kind != DeviceKind::kCuda) return std::optional<device::Lease>();
-  return std::optional<device::Lease>(
-      TRY(device::Lease::Take(machine.device->info(), [](const std::string& holder) {
-        fmt::print(stderr, "waiting for the GPU: {}\n", holder);
-      })));
+}  // namespace
+
+Result<std::string> OperatorOf(const fs::path& path, const JudgeArgs& args,
+                               const suite::Suite& suite) {
+  if (args.selection.operators.size() == 1) return args.selection.operators.front();
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  for (fs::path folder = whole.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (suite.FindOperator(folder.filename().string()) != nullptr)
+      return folder.filename().string();
+  }
+  return Fail(ErrorKind::kUsage,
+              path.string() + ": say which operator it implements with --operator NAME");
 }
 
-}  // namespace
+std::string VerdictLine(const Verdict& verdict) {
+  std::string line = fmt::format("{:18} {:22} {:24} {:18}", verdict.operator_name, verdict.shape,
+                                 verdict.candidate, OutcomeName(verdict.outcome));
+  if (verdict.time_ns) line += fmt::format(" {:>9}", HumanTime(verdict.time_ns->median));
+  if (verdict.attainment) {
+    line += fmt::format("  S {:.3f} [{:.3f}, {:.3f}]", verdict.attainment->median,
+                        verdict.attainment->low, verdict.attainment->high);
+  }
+  if (verdict.shares) line += fmt::format("  adoption {:.0f} %", 100 * Adoption(*verdict.shares));
+  if (!verdict.reason.empty()) {
+    line += fmt::format("\n    {}", ValidUtf8(verdict.reason.substr(0, verdict.reason.find('\n'))));
+  }
+  return line;
+}
+
+Result<std::optional<Mode>> ModeOf(const JudgeArgs& args) {
+  if (args.mode.empty()) return std::optional<Mode>();
+  return std::optional<Mode>(TRY(ParseMode(args.mode)));
+}
+
+void TellWhoMeasures(const std::string& holder) {
+  fmt::print(stderr, "waiting for the GPU: {}\n", holder);
+}
 
 Result<int> Judge(const JudgeArgs& args) {
   if (!args.regrade.empty()) return Regrade(args);
   TRY(CheckUsage(args));
   gate::Ledger::Instance().Open();
-  const DeviceKind kind = TRY(ParseDeviceKind(args.device));
+  if (!args.all.empty()) return JudgeAll(args);
+  if (args.listen) return JudgeListen(args);
+  const DeviceKind kind = TRY(UseDevice(args.device));
   const suite::Suite suite = TRY(
       LoadSelection(args.selection, kind == DeviceKind::kCpu ? "small" : "published,corrected"));
-  const std::vector<pipeline::Entry> entries = TRY(ReadEntries(args, suite));
+  const std::vector<pipeline::Entry> entries = TRY(ReadEntries(args, kind, suite));
   const pipeline::Machine machine = TRY(pipeline::OpenMachine(kind, args.card));
-  const std::optional<device::Lease> turn = TRY(TakeTurn(machine));
+  const std::optional<device::Lease> turn = TRY(pipeline::TakeTurn(machine, TellWhoMeasures));
   pipeline::Recorder recorder =
       TRY(pipeline::Recorder::Open(args.store, machine, entries, CommandOf(args), suite.name));
 
@@ -237,13 +228,15 @@ Result<int> Judge(const JudgeArgs& args) {
         .call_timeout_s = args.timeout_s};
     TRY(pipeline::Evaluate(workloads, entries, machine, options,
                            [&](const Verdict& verdict, size_t done, size_t total) -> Result<void> {
+                             // What was printed is in the store, whatever happens next.
+                             TRY(recorder.Add(verdict));
                              Print(verdict, recorder.machine_id(), args.format);
                              against.Add(verdict, args.format);
                              if (!is_baseline(verdict)) readiness.Add(verdict);
                              refused += is_baseline(verdict) || verdict.passed() ? 0 : 1;
                              progress.Show(done, total,
                                            verdict.operator_name + "/" + verdict.shape);
-                             return recorder.Add(verdict);
+                             return {};
                            }));
   }
   const std::vector<AgainstSummary> compared = against.Finish(args.format);

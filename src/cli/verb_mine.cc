@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/fleet_table.h"
+#include "cli/mine_pages.h"
 #include "cli/progress.h"
 #include "pipeline/mine_fleet.h"
 
@@ -29,40 +30,43 @@ void PrintSummary(const trace::ProfileSummary& summary) {
   }
   std::string remark;
   if (summary.role == trace::ProfileRole::kCapture) remark = "capture";
+  if (static_cast<double>(unattributed) >
+      trace::kUnmappedAlarm * static_cast<double>(aggregate.busy_ns)) {
+    remark += " ALARM: see --unknown";
+  }
   if (aggregate.truncated) remark += " truncated";
   if (aggregate.lost_events > 0) remark += fmt::format(" {} events lost", aggregate.lost_events);
-  fmt::print("{:40} {:>8} {:>10} {:>7.1f}% {:>12.1f}%  {}\n",
+  fmt::print("{:40} {:>12.1f}% {:>8} {:>10} {:>7.1f}%  {}\n",
              fs::path(summary.json.Find("profile")->as_string()).filename().string(),
-             aggregate.launches, HumanTime(static_cast<double>(aggregate.busy_ns)),
-             Percent(shaped, aggregate.busy_ns), Percent(unattributed, aggregate.busy_ns),
+             Percent(unattributed, aggregate.busy_ns), aggregate.launches,
+             HumanTime(static_cast<double>(aggregate.busy_ns)), Percent(shaped, aggregate.busy_ns),
              Trim(remark));
 }
 
-void PrintUnknown(const std::map<std::string, trace::UnknownKernel>& unknown) {
+std::vector<trace::UnknownKernel> Sorted(
+    const std::map<std::string, trace::UnknownKernel>& unknown) {
   std::vector<trace::UnknownKernel> sorted;
   for (const auto& [name, kernel] : unknown) sorted.push_back(kernel);
   std::ranges::stable_sort(sorted, std::greater<>(), &trace::UnknownKernel::exposed_ns);
-  fmt::print("\nkernels that no rule claims:\n");
-  if (sorted.empty()) fmt::print("  none\n");
-  for (const trace::UnknownKernel& kernel : sorted) {
-    fmt::print("  {:>10} {:>8} launches  {}\n", HumanTime(static_cast<double>(kernel.exposed_ns)),
-               kernel.launches, kernel.name);
-  }
+  return sorted;
 }
 
 }  // namespace
 
 Result<int> Mine(const MineArgs& args) {
   if (args.part) return MineOnePart(args);
+  if (!args.explain.empty()) return ExplainKernels(args);
+  if (args.check) return CheckProfiles(args);
   if (args.merge) return MergeAggregates(args);
   if (args.on != "threads") return MineElsewhere(args);
   const trace::Rules rules = TRY(trace::Rules::LoadDefault());
   const bool text = args.format == Format::kText;
   if (text) {
-    fmt::print("{:40} {:>8} {:>10} {:>8} {:>13}\n", "profile", "kernels", "GPU time", "shaped",
-               "unattributed");
+    fmt::print("{:40} {:>13} {:>8} {:>10} {:>8}\n", "profile", "unattributed", "kernels",
+               "GPU time", "shaped");
   }
   std::map<std::string, trace::UnknownKernel> unknown;
+  int64_t busy_ns = 0;
   Progress progress("mining");
   const auto sink = [&](const trace::ProfileSummary& summary, size_t done, size_t total) {
     if (text) {
@@ -70,6 +74,7 @@ Result<int> Mine(const MineArgs& args) {
     } else {
       fmt::print("{}\n", trace::SummaryToJson(summary).Dump());
     }
+    busy_ns += summary.aggregate.busy_ns;
     for (const trace::UnknownKernel& kernel : summary.unknown) {
       trace::UnknownKernel& into = unknown[kernel.name];
       into.name = kernel.name;
@@ -81,8 +86,8 @@ Result<int> Mine(const MineArgs& args) {
   const pipeline::MinedFleet fleet = TRY(pipeline::MineFleet(args.profiles, rules, sink));
   for (const std::string& why : fleet.skipped) fmt::print(stderr, "skipped: {}\n", why);
   if (!args.out.empty()) TRY(WriteFile(args.out, fleet.aggregate.ToJson().Dump() + "\n"));
+  if (args.unknown) PrintUnknown(Sorted(unknown), busy_ns, args.format);
   if (!text) return 0;
-  if (args.unknown) PrintUnknown(unknown);
   PrintFleet(fleet.aggregate);
   if (!args.out.empty()) {
     fmt::print("\naggregate of {} profiles: {}\n", fleet.aggregate.profiles().size(),

@@ -46,5 +46,8 @@ class CpuArena final : public Arena {
 // of the same memory is covered. Requires: a CPU arena (CHECK).
 void FlushFromCache(Arena& arena);
 void FlushFromCache(std::span<const std::byte> memory);
+// Reads the operands that are warm by contract into the cache that cores share. Returns how many
+// bytes they are. Requires: a CPU arena (CHECK).
+int64_t WarmOperands(Arena& arena);
 
 }  // namespace roofmark::device

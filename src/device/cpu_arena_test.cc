@@ -147,5 +147,14 @@ TEST(CpuArena, CopiesPayloadsOfAnotherArenaAndNothingElse) {
               HasError(ErrorKind::kInput, "do not lie in an arena"));
 }
 
+TEST(WarmOperands, AreThoseThatTheContractSaysAreWarm) {
+  const std::vector<Tensor> tensors = {
+      {.name = "x", .dtype = DType::kF32, .sizes = {100}},
+      {.name = "w", .dtype = DType::kF32, .sizes = {1000}, .residency = Residency::kWarm}};
+  const auto arena = std::move(CpuArena::Make(LayOut(tensors))).value();
+  EXPECT_EQ(WarmOperands(*arena), 4000);
+  EXPECT_EQ(WarmOperands(*MakeArena()), 0);
+}
+
 }  // namespace
 }  // namespace roofmark::device

@@ -11,7 +11,7 @@
 namespace roofmark::device {
 namespace {
 
-constexpr size_t kLine = 64;
+constexpr int64_t kLine = 64;
 
 __attribute__((target("clflushopt"))) void FlushWeaklyOrdered(const std::byte* at,
                                                               const std::byte* end) {
@@ -43,6 +43,20 @@ void FlushFromCache(std::span<const std::byte> memory) {
     FlushOrdered(memory.data(), end);
   }
   _mm_mfence();
+}
+
+int64_t WarmOperands(Arena& arena) {
+  auto* const cpu = dynamic_cast<CpuArena*>(&arena);
+  CHECK(cpu != nullptr);
+  int64_t bytes = 0;
+  std::byte seen{};
+  for (const TensorPlace& place : arena.layout().places) {
+    if (place.tensor.residency != Residency::kWarm) continue;
+    const volatile std::byte* const at = cpu->memory().data() + place.offset;
+    for (int64_t i = 0; i < place.tensor.Bytes(); i += kLine) seen ^= at[i];
+    bytes += place.tensor.Bytes();
+  }
+  return bytes;
 }
 
 void FlushFromCache(Arena& arena) {

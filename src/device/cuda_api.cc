@@ -70,6 +70,7 @@ void BindExecution(Binder& binder, CudaApi& api) {
   binder.Bind(api.module_load_data, "cuModuleLoadData");
   binder.Bind(api.module_unload, "cuModuleUnload");
   binder.Bind(api.module_get_function, "cuModuleGetFunction");
+  binder.Bind(api.func_set_attribute, "cuFuncSetAttribute");
   binder.Bind(api.launch_kernel, "cuLaunchKernel");
   binder.Bind(api.stream_create, "cuStreamCreate");
   binder.Bind(api.stream_destroy, "cuStreamDestroy_v2");

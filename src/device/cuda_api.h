@@ -74,7 +74,9 @@ inline constexpr int kAttributeMultiprocessors = 16;
 inline constexpr int kAttributeL2Bytes = 38;
 inline constexpr int kAttributeMajor = 75;
 inline constexpr int kAttributeMinor = 76;
+inline constexpr int kAttributeSharedPerBlock = 97;  // with a kernel's consent
 inline constexpr int kAttributePosixFdHandles = 103;
+inline constexpr int kFunctionDynamicShared = 8;
 inline constexpr int kLimitPersistingL2 = 6;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kHostAllocDeviceMap = 2;
@@ -126,6 +128,7 @@ struct CudaApi {
   cu::Status (*module_load_data)(cu::Module*, const void*) = nullptr;
   cu::Status (*module_unload)(cu::Module) = nullptr;
   cu::Status (*module_get_function)(cu::Function*, cu::Module, const char*) = nullptr;
+  cu::Status (*func_set_attribute)(cu::Function, int, int) = nullptr;
   cu::Status (*launch_kernel)(cu::Function, unsigned, unsigned, unsigned, unsigned, unsigned,
                               unsigned, unsigned, cu::Stream, void**, void**) = nullptr;
   cu::Status (*stream_create)(cu::Stream*, unsigned) = nullptr;

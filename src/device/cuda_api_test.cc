@@ -71,6 +71,7 @@ SAME_FUNCTION(CudaApi, mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2
 SAME_FUNCTION(CudaApi, module_load_data, cuModuleLoadData);
 SAME_FUNCTION(CudaApi, module_unload, cuModuleUnload);
 SAME_FUNCTION(CudaApi, module_get_function, cuModuleGetFunction);
+SAME_FUNCTION(CudaApi, func_set_attribute, cuFuncSetAttribute);
 SAME_FUNCTION(CudaApi, launch_kernel, cuLaunchKernel);
 SAME_FUNCTION(CudaApi, stream_create, cuStreamCreate);
 SAME_FUNCTION(CudaApi, stream_destroy, cuStreamDestroy_v2);
@@ -121,6 +122,9 @@ static_assert(cu::kAttributeMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJO
 static_assert(cu::kAttributeMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(cu::kAttributePosixFdHandles ==
               CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+static_assert(cu::kAttributeSharedPerBlock ==
+              CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+static_assert(cu::kFunctionDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(cu::kLimitPersistingL2 == CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
 static_assert(cu::kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(cu::kHostAllocDeviceMap == CU_MEMHOSTALLOC_DEVICEMAP);

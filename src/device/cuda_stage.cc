@@ -1,93 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda_stage.h"
 
+#include <algorithm>
+#include <array>
+
 namespace roofmark::device {
 namespace {
 
 constexpr unsigned kFlushThreads = 512;
 constexpr unsigned kFlushBlocksPerUnit = 4;
+constexpr unsigned kDisturbThreads = 128;
+constexpr size_t kPageBytes = size_t{2} << 20;
+// Of a probe: lines of operands, hits, misses.
+constexpr size_t kProbeWords = 3 * kProbedLines;
+
+// The argument of roofmark_stage_probe; the layout is the device code's.
+struct Sample {
+  uint64_t base = 0;
+  std::array<uint64_t, kProbedLines> offsets{};
+};
 
 }  // namespace
-
-std::string StageSource() {
-  return R"cuda(
-typedef unsigned int u32;
-typedef unsigned long long u64;
-
-// Spins until the host writes `batch` to go[0], or until `limit_ns` have passed; go[1] tells which.
-extern "C" __global__ void roofmark_stage_hold(volatile u32* go, u32 batch, u64 limit_ns) {
-  u64 start, now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-  do {
-    if (go[0] == batch) return;
-    __nanosleep(200);
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  } while (now - start < limit_ns);
-  go[1] = batch;
-}
-
-extern "C" __global__ void roofmark_stage_mark() {}
-
-// Past the L1 caches, which are each multiprocessor's own.
-__device__ __forceinline__ u32 Load(const uint4* from) {
-  uint4 v;
-  asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
-  return v.x | v.y | v.z | v.w;
-}
-
-// Reads the whole buffer and writes nothing. The condition is never true, since the buffer holds
-// zeros, but the compiler cannot know.
-extern "C" __global__ void __launch_bounds__(512)
-roofmark_stage_flush(const uint4* data, u64 vectors, u32* sink) {
-  const u64 stride = (u64)gridDim.x * blockDim.x;
-  u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-  u32 seen = 0;
-  for (; i + 3 * stride < vectors; i += 4 * stride) {
-    seen |= Load(data + i) | Load(data + i + stride);
-    seen |= Load(data + i + 2 * stride) | Load(data + i + 3 * stride);
-  }
-  for (; i < vectors; i += stride) seen |= Load(data + i);
-  if (seen != 0) *sink = seen;
-}
-)cuda";
-}
 
 Result<std::unique_ptr<CudaStage>> CudaStage::Load(const CudaApi& api, const std::string& cubin,
                                                    int64_t flush_bytes) {
   std::unique_ptr<CudaStage> stage(new CudaStage(api));
-  TRY(api.Check(api.module_load_data(&stage->module_, cubin.data()), "loading the stage"));
-  TRY(api.Check(api.module_get_function(&stage->hold_, stage->module_, kStageHold), kStageHold));
-  TRY(api.Check(api.module_get_function(&stage->flush_, stage->module_, kStageFlush), kStageFlush));
-  TRY(api.Check(api.module_get_function(&stage->mark_, stage->module_, kStageMark), kStageMark));
-
+  TRY(stage->FindKernels(cubin));
   int units = 0;
   cu::Device device = 0;
   TRY(api.Check(api.device_get(&device, 0), "finding the device"));
   TRY(api.Check(api.device_get_attribute(&units, cu::kAttributeMultiprocessors, device),
                 "counting multiprocessors"));
+  stage->units_ = static_cast<unsigned>(units);
   stage->blocks_ = static_cast<unsigned>(units) * kFlushBlocksPerUnit;
   stage->vectors_ = static_cast<uint64_t>(flush_bytes) / 16;
-  const auto bytes = static_cast<size_t>(flush_bytes);
-  TRY(api.Check(api.mem_alloc(&stage->buffer_, bytes), "allocating the flush buffer"));
-  TRY(api.Check(api.memset_d8_async(stage->buffer_, 0, bytes, nullptr), "zeroing it"));
-
-  void* host = nullptr;
-  TRY(api.Check(api.mem_host_alloc(&host, 2 * sizeof(uint32_t), cu::kHostAllocDeviceMap),
-                "allocating the hold's flag"));
-  stage->go_ = static_cast<volatile uint32_t*>(host);
-  stage->go_[0] = 0;
-  stage->go_[1] = 0;
-  TRY(api.Check(api.mem_host_get_device_pointer(&stage->go_device_, host, 0),
-                "mapping the hold's flag"));
+  TRY(stage->Allocate(static_cast<size_t>(flush_bytes)));
+  TRY(stage->PrepareDisturbance(device));
   TRY(api.Check(api.ctx_synchronize(), "preparing the stage"));
   return stage;
+}
+
+Result<void> CudaStage::FindKernels(const std::string& cubin) {
+  TRY(api_.Check(api_.module_load_data(&module_, cubin.data()), "loading the stage"));
+  const std::pair<cu::Function*, const char*> kernels[] = {
+      {&hold_, kStageHold},        {&flush_, kStageFlush}, {&mark_, kStageMark},
+      {&warm_kernel_, kStageWarm}, {&touch_, kStageTouch}, {&probe_, kStageProbe},
+      {&disturb_, kStageDisturb}};
+  for (const auto& [kernel, name] : kernels) {
+    TRY(api_.Check(api_.module_get_function(kernel, module_, name), name));
+  }
+  return {};
+}
+
+Result<void> CudaStage::Allocate(size_t flush_bytes) {
+  TRY(api_.Check(api_.mem_alloc(&buffer_, flush_bytes), "allocating the flush buffer"));
+  TRY(api_.Check(api_.memset_d8_async(buffer_, 0, flush_bytes, nullptr), "zeroing it"));
+  TRY(api_.Check(api_.mem_alloc(&control_buffer_, 2 * kPageBytes), "allocating lines to compare"));
+  TRY(api_.Check(api_.memset_d8_async(control_buffer_, 0, 2 * kPageBytes, nullptr), "zeroing"));
+  control_ = (control_buffer_ + kPageBytes - 1) / kPageBytes * kPageBytes;
+
+  const auto share = [&](size_t words, volatile uint32_t** host,
+                         cu::Pointer* device) -> Result<void> {
+    void* memory = nullptr;
+    TRY(api_.Check(api_.mem_host_alloc(&memory, words * sizeof(uint32_t), cu::kHostAllocDeviceMap),
+                   "allocating words that host and device share"));
+    *host = static_cast<volatile uint32_t*>(memory);
+    for (size_t i = 0; i < words; ++i) (*host)[i] = 0;
+    return api_.Check(api_.mem_host_get_device_pointer(device, memory, 0), "mapping such words");
+  };
+  TRY(share(2, &go_, &go_device_));
+  return share(kMaxProbes * kProbeWords, &probed_, &probed_device_);
+}
+
+Result<void> CudaStage::PrepareDisturbance(cu::Device device) {
+  int shared = 0;
+  TRY(api_.Check(api_.device_get_attribute(&shared, cu::kAttributeSharedPerBlock, device),
+                 "asking for the shared memory of a block"));
+  TRY(api_.Check(api_.func_set_attribute(disturb_, cu::kFunctionDynamicShared, shared),
+                 "asking for all shared memory"));
+  disturb_shared_ = static_cast<unsigned>(shared);
+  return api_.Check(api_.stream_create(&disturbing_, cu::kStreamNonBlocking), "making a stream");
 }
 
 CudaStage::~CudaStage() {
   // The process is about to end, or the context is broken: nothing here can be reported usefully.
   for (const cu::Event event : events_) api_.event_destroy(event);
+  if (disturbing_ != nullptr) api_.stream_destroy(disturbing_);
   if (go_ != nullptr) api_.mem_free_host(const_cast<uint32_t*>(go_));
+  if (probed_ != nullptr) api_.mem_free_host(const_cast<uint32_t*>(probed_));
+  if (control_buffer_ != 0) api_.mem_free(control_buffer_);
   if (buffer_ != 0) api_.mem_free(buffer_);
   if (module_ != nullptr) api_.module_unload(module_);
 }
@@ -118,6 +119,8 @@ Result<void> CudaStage::Begin(cu::Stream stream, int calls, int64_t hold_ns) {
   stream_ = stream;
   calls_ = calls;
   next_event_ = 0;
+  probed_lines_.clear();
+  warm_.clear();
   TRY(GrowEvents(static_cast<size_t>(calls) * 2));
   // A set-aside for persisting lines would survive the flush; the device's default is none.
   TRY(api_.Check(api_.ctx_set_limit(cu::kLimitPersistingL2, 0), "clearing the L2 set-aside"));
@@ -128,8 +131,32 @@ Result<void> CudaStage::Begin(cu::Stream stream, int calls, int64_t hold_ns) {
   return Launch(hold_, 1, 1, arguments);
 }
 
+Result<void> CudaStage::Probe(uint64_t base, std::span<const uint64_t> offsets) {
+  if (probed_lines_.size() == kMaxProbes || offsets.size() > kProbedLines) {
+    return Fail(ErrorKind::kInput, "more is to be probed than the stage has room for");
+  }
+  TRY(Flush());
+  cu::Pointer sink = 0;
+  void* touched[] = {&control_, &sink};
+  TRY(Launch(touch_, kProbedLines, 32, touched));
+  Sample sample{.base = base};
+  std::ranges::copy(offsets, sample.offsets.begin());
+  auto lines = static_cast<uint32_t>(offsets.size());
+  cu::Pointer out = probed_device_ + probed_lines_.size() * kProbeWords * sizeof(uint32_t);
+  void* arguments[] = {&sample, &lines, &control_, &out};
+  probed_lines_.push_back(offsets.size());
+  return Launch(probe_, kProbedLines, 32, arguments);
+}
+
 Result<void> CudaStage::BeforeCall() {
   TRY(Flush());
+  for (auto& [at, bytes] : warm_) {
+    uint64_t vectors = (bytes + 15) / 16;
+    cu::Pointer sink = 0;
+    void* arguments[] = {&at, &vectors, &sink};
+    TRY(Launch(warm_kernel_, blocks_, kFlushThreads, arguments));
+  }
+  warm_.clear();
   TRY(Launch(mark_, 1, 1, nullptr));
   return api_.Check(api_.event_record(events_[next_event_++], stream_), "recording an event");
 }
@@ -148,6 +175,39 @@ Result<void> CudaStage::End() {
 Result<void> CudaStage::Go() {
   go_[0] = batch_;
   return api_.Check(api_.ctx_synchronize(), "running the batch");
+}
+
+Result<Json> CudaStage::Findings() const {
+  size_t set_aside = 0;
+  TRY(api_.Check(api_.ctx_get_limit(&set_aside, cu::kLimitPersistingL2),
+                 "asking for the L2 set-aside"));
+  Json operands = Json::MakeArray();
+  Json hits = Json::MakeArray();
+  Json misses = Json::MakeArray();
+  for (size_t probe = 0; probe < probed_lines_.size(); ++probe) {
+    const volatile uint32_t* const words = probed_ + probe * kProbeWords;
+    for (size_t i = 0; i < probed_lines_[probe]; ++i) operands.Push(int64_t{words[i]});
+    for (size_t i = 0; i < kProbedLines; ++i) {
+      hits.Push(int64_t{words[kProbedLines + i]});
+      misses.Push(int64_t{words[2 * kProbedLines + i]});
+    }
+  }
+  return Json::MakeObject()
+      .Set("set_aside", static_cast<int64_t>(set_aside))
+      .Set("probe", Json::MakeObject()
+                        .Set("operands", std::move(operands))
+                        .Set("hits", std::move(hits))
+                        .Set("misses", std::move(misses)));
+}
+
+Result<void> CudaStage::Disturb(int percent, uint64_t seed, int64_t limit_ns) {
+  const unsigned blocks = std::clamp(units_ * static_cast<unsigned>(percent) / 100, 1U, units_);
+  auto limit = static_cast<uint64_t>(limit_ns);
+  cu::Pointer sink = buffer_;
+  void* arguments[] = {&buffer_, &vectors_, &seed, &limit, &sink};
+  return api_.Check(api_.launch_kernel(disturb_, blocks, 1, 1, kDisturbThreads, 1, 1,
+                                       disturb_shared_, disturbing_, arguments, nullptr),
+                    "launching a disturbance");
 }
 
 Result<std::vector<double>> CudaStage::EventTimes() const {

@@ -34,6 +34,13 @@ class Pair {
         bench_(bench),
         options_(options) {}
 
+  // One of them may have been refused while the other waited.
+  ~Pair() {
+    for (Side& side : sides_) side.contestant.Wake(bench_.stopwatch);
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
   // Plays until it is decided or the plan ends. False when one of the two was refused on the way.
   Result<bool> Play(const BlockPlan& plan, double margin);
   Against& against() { return against_; }
@@ -48,6 +55,7 @@ class Pair {
   Result<bool> PlayBlocks(size_t blocks, std::vector<double>* logs);
   Result<bool> PlayRound(std::vector<double>* logs);
   Result<std::optional<double>> PlayBlock(std::span<const size_t> slots);
+  Result<void> Refill(const std::vector<size_t>& slots);
   Result<bool> TimeGroup(Side& side, const std::vector<size_t>& slots, std::vector<double>* times);
   Result<bool> CheckOne(size_t slot);
   bool Owns(Side& side) const;
@@ -78,6 +86,14 @@ Result<bool> Pair::TimeGroup(Side& side, const std::vector<size_t>& slots,
   return true;
 }
 
+// Only what both are about to be called on is there: nobody can work ahead on another half's
+// values, nor on these before his calls.
+Result<void> Pair::Refill(const std::vector<size_t>& slots) {
+  for (Side& side : sides_) side.contestant.Quiet(bench_.stopwatch);
+  for (const size_t slot : slots) TRY(session_.Refill(slot, "typical"));
+  return {};
+}
+
 // First and second on the one half, second and first on the other. Nothing when one was refused.
 Result<std::optional<double>> Pair::PlayBlock(std::span<const size_t> slots) {
   const auto middle = static_cast<std::ptrdiff_t>((slots.size() + 1) / 2);
@@ -88,6 +104,7 @@ Result<std::optional<double>> Pair::PlayBlock(std::span<const size_t> slots) {
   std::array<BlockHalf, 2> halves;
   for (const auto& [half, side] : std::array<std::pair<size_t, size_t>, 4>{
            {{0, first}, {0, 1 - first}, {1, 1 - first}, {1, first}}}) {
+    if (side == (half == 0 ? first : 1 - first)) TRY(Refill(groups[half]));
     std::vector<double>& times = side == 0 ? halves[half].candidate : halves[half].baseline;
     if (!TRY(TimeGroup(sides_[side], groups[half], &times))) return std::optional<double>();
   }
@@ -109,7 +126,6 @@ Result<bool> Pair::PlayRound(std::vector<double>* logs) {
   std::vector<size_t> order(session_.slots());
   std::iota(order.begin(), order.end(), size_t{0});
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.Below(i)]);
-  for (const size_t slot : order) TRY(session_.Refill(slot, "typical"));
   const size_t blocks = std::max<size_t>(1, order.size() / kSlotsPerBlock);
   for (size_t block = 0; block < blocks; ++block) {
     const size_t begin = block * order.size() / blocks;

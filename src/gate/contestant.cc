@@ -22,6 +22,8 @@ namespace {
 // JIT compilation and autotuning belong to init; a torch.compile of a large graph takes a minute.
 constexpr double kInitTimeoutS = 300;
 constexpr double kCompileTimeoutS = 180;
+// Importing PyTorch from a cold disk.
+constexpr double kStartTimeoutS = 120;
 // Mapping and unmapping, which run no code of the candidate.
 constexpr double kMapTimeoutS = 30;
 
@@ -235,30 +237,54 @@ Result<bool> Contestant::HoldsLittle() {
   return false;
 }
 
-Result<bool> Contestant::Ask(const Json& request, double timeout_s, Json* reply,
-                             std::span<const int> fds) {
+template <typename T, typename Act>
+Result<bool> Contestant::Watched(Act act, T* result) {
   TRY(memory_.Before());
-  worker::Answer<Json> answer = TRY(worker_->Ask(request, timeout_s, fds));
+  worker::Answer<T> answer = TRY(act());
   if (!answer) return Judge(std::move(answer.error()));
-  if (reply != nullptr) *reply = std::move(*answer);
+  if (result != nullptr) *result = std::move(*answer);
   return HoldsLittle();
 }
 
-Result<bool> Contestant::StartWorker() {
-  prepared_ = false;
-  mapped_.clear();
-  worker::WorkerSpec spec{
+Result<bool> Contestant::Ask(const Json& request, double timeout_s, Json* reply,
+                             std::span<const int> fds) {
+  return Watched([&] { return worker_->Ask(request, timeout_s, fds); }, reply);
+}
+
+worker::WorkerSpec Contestant::SpecOfWorker() const {
+  return {
       .kind = IsNative(candidate_.lane) ? worker::WorkerKind::kNative : worker::WorkerKind::kPython,
       .device = device_.kind,
       .folder = stage_.path() / "run",
       .scratch = stage_.path() / "scratch",
       .environment = ThreadLimits(device_)};
-  {
-    const Stretch stretch(Part::kWorkerStart);
-    TRY(memory_.Before());
-    worker_ = TRY_IN(worker::StartWorker(spec), "starting a worker for " + candidate_.name);
-    TRY(memory_.After());
+}
+
+Result<void> Contestant::Prestart() {
+  if (IsNative(candidate_.lane) || compile_outcome_ != Outcome::kNotRun) return {};
+  const Stretch stretch(Part::kWorkerStart, candidate_.name);
+  spare_ = TRY(worker::SpawnWorker(SpecOfWorker()));
+  return {};
+}
+
+// The one that was started ahead; where it has died since, it says nothing about the candidate.
+Result<std::unique_ptr<worker::Worker>> Contestant::FreshWorker() {
+  const Stretch stretch(Part::kWorkerStart);
+  if (std::unique_ptr<worker::Worker> spare = std::move(spare_);
+      spare != nullptr && spare->Greet(kStartTimeoutS)) {
+    return spare;
   }
+  return worker::StartWorker(SpecOfWorker());
+}
+
+Result<bool> Contestant::StartWorker() {
+  prepared_ = false;
+  mapped_.clear();
+  // A context of the device is the first thing that it holds.
+  const auto start = [&] -> Result<worker::Answer<std::unique_ptr<worker::Worker>>> {
+    return TRY_IN(FreshWorker(), "starting a worker for " + candidate_.name);
+  };
+  if (!TRY(Watched(start, &worker_))) return false;
   return Ask(LoadRequest(), kInitTimeoutS);
 }
 
@@ -365,15 +391,16 @@ Result<bool> Contestant::Call(size_t slot) {
 
 Result<bool> Contestant::Prepare(Stopwatch& stopwatch) {
   if (prepared_) return true;
-  TRY(memory_.Before());
   // Where calls were made already, what compiles just in time has compiled.
   if (!IsNative(candidate_.lane)) {
     provenance_.generated_kernels = GeneratedKernels(stage_.path() / "scratch");
   }
-  worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
-  if (!ready) return Judge(std::move(ready.error()));
-  prepared_ = true;
-  return HoldsLittle();
+  const auto prepare = [&] -> Result<worker::Answer<bool>> {
+    worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
+    if (!ready) return worker::Answer<bool>(std::unexpected(std::move(ready.error())));
+    return worker::Answer<bool>(true);
+  };
+  return Watched(prepare, &prepared_);
 }
 
 Result<bool> Contestant::CallDisturbed(size_t slot, Stopwatch* disturber) {
@@ -425,26 +452,22 @@ Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& s
   const Stretch stretch(Part::kTiming, candidate_.name);
   gate_ = Gate::kPerformance;
   if (!TRY(Prepare(stopwatch))) return false;
-  TRY(memory_.Before());
-  worker::Answer<BatchTimes> answer =
-      TRY(stopwatch.Time(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
-                         call_timeout_s_ * static_cast<double>(slots.size())));
-  if (!answer) return Judge(std::move(answer.error()));
-  *times = std::move(*answer);
-  return HoldsLittle();
+  const auto time = [&] {
+    return stopwatch.Time(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
+                          call_timeout_s_ * static_cast<double>(slots.size()));
+  };
+  return Watched(time, times);
 }
 
 Result<bool> Contestant::Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                                    const std::vector<device::Arena*>& inputs, BatchTimes* times) {
   const Stretch stretch(Part::kAttribution, candidate_.name);
   gate_ = Gate::kPerformance;
-  TRY(memory_.Before());
-  worker::Answer<BatchTimes> answer =
-      TRY(stopwatch.Attribute(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
-                              call_timeout_s_ * static_cast<double>(slots.size())));
-  if (!answer) return Judge(std::move(answer.error()));
-  *times = std::move(*answer);
-  return HoldsLittle();
+  const auto attribute = [&] {
+    return stopwatch.Attribute(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",
+                               call_timeout_s_ * static_cast<double>(slots.size()));
+  };
+  return Watched(attribute, times);
 }
 
 }  // namespace roofmark::gate

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ class Contestant {
   // compiler).
   Result<void> Compile();
 
+  // Begins to start the worker where that takes long (a Python lane), without opening the device;
+  // the next Begin takes it. Requires: Compile was called.
+  Result<void> Prestart();
+
   // Starts a new verdict. False when the compile gate already decided it.
   bool StartVerdict(const Workload& workload);
   // Makes sure that a worker lives and has the candidate loaded, lends it the inputs read-only and
@@ -50,6 +55,10 @@ class Contestant {
 
   // Keeps its worker from running until it is timed (Stopwatch::Quiet): call before Refill.
   void Quiet(Stopwatch& stopwatch);
+  // Lets it run after all (Stopwatch::Wake).
+  void Wake(Stopwatch& stopwatch) {
+    if (worker_ != nullptr) stopwatch.Wake(*worker_);
+  }
   // One synchronised, untimed call on a slot. False when the candidate failed.
   Result<bool> Call(size_t slot);
   // Such a call while `disturber` disturbs the machine (Stopwatch::Disturb); null = undisturbed.
@@ -88,7 +97,8 @@ class Contestant {
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
 
   Verdict verdict;
-  bool vouched = false;  // a ghost replay has found nothing against it
+  bool vouched = false;              // a ghost replay has found nothing against it
+  std::set<std::string> recompiled;  // code objects that its compiler was seen to make again
 
  private:
   static constexpr const char* kWorkspace = "workspace";
@@ -103,12 +113,18 @@ class Contestant {
   Json LoadRequest() const;
   Result<void> KeepProduct(const std::filesystem::path& library,
                            const std::filesystem::path& device_code);
+  worker::WorkerSpec SpecOfWorker() const;
+  Result<std::unique_ptr<worker::Worker>> FreshWorker();
   Result<bool> StartWorker();
   // Once per worker, before the stopwatch's first use of it. False when the candidate failed.
   Result<bool> Prepare(Stopwatch& stopwatch);
   Result<bool> LendArenas(const Workload& workload, device::Device& device,
                           const std::vector<const device::Arena*>& inputs);
-  // Asks the worker; a mishap becomes the verdict at the current gate, and false comes back.
+  // Lets the worker do something while its memory is watched. A mishap becomes the verdict at the
+  // current gate, and false comes back; as it does where the worker holds too much afterwards.
+  template <typename T, typename Act>
+  Result<bool> Watched(Act act, T* result);
+  // Asks the worker, watched.
   Result<bool> Ask(const Json& request, double timeout_s, Json* reply = nullptr,
                    std::span<const int> fds = {});
   Result<Json> AskAside(size_t slot, std::string_view verb, std::string_view phase);
@@ -128,6 +144,7 @@ class Contestant {
   Outcome compile_outcome_ = Outcome::kNotRun;
   std::string compile_reason_;
   std::unique_ptr<worker::Worker> worker_;
+  std::unique_ptr<worker::Worker> spare_;  // spawned, not greeted
   bool prepared_ = false;
   MemoryWatch memory_;
   bool retire_ = false;

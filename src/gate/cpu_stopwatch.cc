@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "device/cpu_arena.h"
 #include "gate/cpu_disturbance.h"
@@ -21,6 +22,7 @@
 #include "gate/ledger.h"
 #include "worker/bell_page.h"
 #include "worker/cpu_sampler.h"
+#include "worker/process_memory.h"
 #include "worker/stillness.h"
 
 namespace roofmark::gate {
@@ -38,8 +40,10 @@ constexpr int kProbes = 64;
 // What answering an empty ring may cost: it takes a microsecond. A worker that takes its time would
 // have it taken off its calls.
 constexpr double kMostEmptyNs = 10'000;
-// Processor time that waking up for nothing costs each thread, and each call.
+// Processor time before a call that is nobody's work: what waking up costs each thread, and
+// answering empty rings the worker.
 constexpr double kWakingNs = 10'000;
+constexpr double kAnsweringNs = 60'000;
 constexpr double kAheadShare = 0.1;
 
 // Processor time that all threads of the process have used so far, seen from outside.
@@ -59,6 +63,7 @@ class CpuStopwatch final : public Stopwatch {
   Result<worker::Answer<void>> Prepare(worker::Worker& worker,
                                        const Provenance& provenance) override;
   void Quiet(worker::Worker& worker) override;
+  void Wake(worker::Worker& worker) override { quiet_.erase(worker.pid()); }
   Result<worker::Answer<BatchTimes>> Time(worker::Worker& worker, std::span<const TimedCall> calls,
                                           const std::string& workspace, double timeout_s) override;
   Result<worker::Answer<BatchTimes>> Attribute(worker::Worker& worker,
@@ -69,7 +74,9 @@ class CpuStopwatch final : public Stopwatch {
     return worker::Answer<std::unique_ptr<Disturbance>>(
         DisturbCpu(worker.pid(), random_.Below(uint64_t{1} << 62)));
   }
-  std::string ClockFault(const Clocks& clocks) const override { return CpuClockFault(clocks); }
+  std::string ClockFault(const Clocks& clocks, double /*published_ns*/) const override {
+    return CpuClockFault(clocks);
+  }
 
  private:
   // What an output held at one place when run had returned.
@@ -81,9 +88,10 @@ class CpuStopwatch final : public Stopwatch {
   };
 
   // Begins a bell of these calls in the worker and ends it again; between them `ring` uses it.
+  // `fetched`: returned outputs are fetched from the worker's memory (worker/bell.h).
   Result<worker::Answer<void>> WithBell(
       worker::Worker& worker, std::span<const TimedCall> calls, const std::string& workspace,
-      const std::function<Result<worker::Answer<void>>(worker::Bell& bell)>& ring);
+      bool fetched, const std::function<Result<worker::Answer<void>>(worker::Bell& bell)>& ring);
   // The least cost of a few empty rings, which also bring the worker back to looking.
   Result<worker::Answer<double>> RingEmpty(worker::Worker& worker, worker::Bell& bell);
   // What a batch's calls have in common, and what was seen of work outside of them.
@@ -93,8 +101,15 @@ class CpuStopwatch final : public Stopwatch {
     Curtain& curtain;
     worker::Stillness& still;
     double timeout_s;
-    double ahead_ns = 0;  // processor time of others than the main thread before calls
+    bool fetched = false;
+    int64_t used_ns = 0;                // processor time of the candidate when a call was laid
+    std::vector<double> ahead_ns = {};  // and from then until the call was rung, by call
   };
+  // Processor time of the whole candidate so far. The process's clock counts threads that are gone.
+  static int64_t UsedNs(const Batch& batch);
+  // Puts what a call returned, and left where it was, into its place. Requires: the candidate is
+  // held, so that what is not computed by now is not in time.
+  static void Fetch(const Batch& batch, device::Arena& out);
   // Flushes the operands and lets the call see its inputs, while nothing of the candidate runs.
   void Lay(size_t index, const TimedCall& call, Batch* batch, BatchTimes* times);
   Result<worker::Answer<void>> TimeCall(size_t index, const TimedCall& call, Batch* batch,
@@ -102,8 +117,7 @@ class CpuStopwatch final : public Stopwatch {
   Result<worker::Answer<void>> TimeAll(std::span<const TimedCall> calls, Batch* batch,
                                        BatchTimes* times);
   // What the batch says of work outside of its calls; empty where there was none.
-  std::string Outside(std::span<const TimedCall> calls, const Batch& batch,
-                      const BatchTimes& times) const;
+  static std::string Outside(const Batch& batch, const BatchTimes& times);
   // Names an output that holds anything but poison before its call; empty where none does.
   std::string WrittenAhead(device::Arena& out);
   // Makes the calls in turn, untimed, until there are enough samples of who runs: sampling
@@ -211,8 +225,25 @@ void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchT
   batch->curtain.Raise(index);
   device::FlushFromCache(*call.in);
   device::FlushFromCache(*call.out);
-  batch->ahead_ns -= static_cast<double>(batch->still.OthersNs());
+  device::WarmOperands(*call.in);
+  batch->used_ns = UsedNs(*batch);
   batch->still.Release();
+}
+
+int64_t CpuStopwatch::UsedNs(const Batch& batch) {
+  return TaskTime(batch.worker.pid()).value_or(0) + batch.still.OtherProcessesNs();
+}
+
+// An address where nothing lies leaves poison behind.
+void CpuStopwatch::Fetch(const Batch& batch, device::Arena& out) {
+  const std::vector<device::TensorPlace>& places = out.layout().places;
+  for (size_t i = 0; i < std::min(places.size(), worker::kBellOutputs); ++i) {
+    const uint64_t address = batch.bell.returned.at(i).load(std::memory_order_relaxed);
+    if (address == 0) continue;
+    (void)worker::ReadMemory(
+        batch.worker.pid(), address,
+        {ElementAt(out, places[i], 0), static_cast<size_t>(places[i].tensor.Bytes())});
+  }
 }
 
 Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCall& call,
@@ -221,23 +252,26 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   Lay(index, call, batch, times);
   const worker::Answer<double> empty_ns = TRY(RingEmpty(worker, batch->bell));
   if (!empty_ns) return worker::Answer<void>(std::unexpected(empty_ns.error()));
-  batch->ahead_ns += static_cast<double>(batch->still.OthersNs());
   std::string outside = WrittenAhead(*call.out);
+  const auto waited = [&] { return batch->still.WaitedNs() + worker::OwnWaitedNs(); };
+  const int64_t waited_before = waited();
+  batch->ahead_ns.push_back(static_cast<double>(UsedNs(*batch) - batch->used_ns));
   const std::optional<int64_t> task_begin = TaskTime(worker.pid());
   const worker::Answer<worker::RingTime> ring =
       TRY(worker::Ring(worker, batch->bell, index + 1, batch->timeout_s));
   if (!ring) return worker::Answer<void>(std::unexpected(ring.error()));
   const std::optional<int64_t> task_end = TaskTime(worker.pid());
-  // Outputs that a Model class returned are copied after the call, before the next empty ring.
-  const Lane lane = provenance_[worker.pid()].lane;
-  if (!IsNative(lane)) {
-    const worker::Answer<double> copied = TRY(RingEmpty(worker, batch->bell));
-    if (!copied) return worker::Answer<void>(std::unexpected(copied.error()));
+  if (batch->fetched) {
+    batch->still.Hold();
+    Fetch(*batch, *call.out);
   }
   if (outside.empty()) outside = ProbeOutputs(*call.out);
+  batch->still.Release();
   const double net_ns = std::max(ring->host_ns - std::min(*empty_ns, kMostEmptyNs), 1.0);
   times->time_ns.push_back(net_ns);
-  times->host_ns.push_back(net_ns);
+  // What this machine had no processor for is no disagreement of clocks.
+  const auto waited_ns = static_cast<double>(waited() - waited_before);
+  times->host_ns.push_back(std::max(net_ns - waited_ns, std::min(net_ns, ring->worker_ns)));
   times->device_ns.push_back(ring->worker_ns);
   if (task_begin && task_end) {
     times->event_ns.push_back(static_cast<double>(*task_end - *task_begin));
@@ -252,21 +286,20 @@ Result<worker::Answer<void>> CpuStopwatch::TimeAll(std::span<const TimedCall> ca
     worker::Answer<void> timed = TRY(TimeCall(i, calls[i], batch, times));
     if (!timed) return timed;
   }
-  if (times->unsynchronised.empty()) times->unsynchronised = Outside(calls, *batch, *times);
+  if (times->unsynchronised.empty()) times->unsynchronised = Outside(*batch, *times);
   return worker::Answer<void>();
 }
 
-std::string CpuStopwatch::Outside(std::span<const TimedCall> calls, const Batch& batch,
-                                  const BatchTimes& times) const {
-  double called_ns = 0;
-  for (const double ns : times.time_ns) called_ns += ns;
-  const auto waking =
-      kWakingNs * static_cast<double>(calls.size()) * static_cast<double>(2 + batch.still.Others());
-  if (batch.ahead_ns > waking + kAheadShare * called_ns) {
+std::string CpuStopwatch::Outside(const Batch& batch, const BatchTimes& times) {
+  // The median is what is published, and what a busy machine does to single calls is not in it.
+  const double called_ns = Median(times.time_ns);
+  const double ahead_ns = Median(batch.ahead_ns);
+  const double waking = kAnsweringNs + kWakingNs * static_cast<double>(batch.still.Others());
+  if (ahead_ns > waking + kAheadShare * called_ns) {
     return fmt::format(
-        "threads or processes of the candidate ran for {} while no call ran, before "
-        "{} calls that took {}",
-        HumanTime(batch.ahead_ns), calls.size(), HumanTime(called_ns));
+        "threads or processes of the candidate ran for {} while no call ran, before each call of "
+        "{} (medians of {})",
+        HumanTime(ahead_ns), HumanTime(called_ns), batch.ahead_ns.size());
   }
   return {};
 }
@@ -293,7 +326,7 @@ Result<worker::Answer<void>> CpuStopwatch::Sample(worker::Worker& worker, worker
 
 Result<worker::Answer<void>> CpuStopwatch::WithBell(
     worker::Worker& worker, std::span<const TimedCall> calls, const std::string& workspace,
-    const std::function<Result<worker::Answer<void>>(worker::Bell& bell)>& ring) {
+    bool fetched, const std::function<Result<worker::Answer<void>>(worker::Bell& bell)>& ring) {
   Json list = Json::MakeArray();
   for (const TimedCall& call : calls) {
     list.Push(Json::MakeObject().Set("in", call.in_name).Set("out", call.out_name));
@@ -303,7 +336,8 @@ Result<worker::Answer<void>> CpuStopwatch::WithBell(
   TRY(worker.Send(Json::MakeObject()
                       .Set("do", "bell")
                       .Set("calls", std::move(list))
-                      .Set("workspace", workspace),
+                      .Set("workspace", workspace)
+                      .Set("fetched", fetched),
                   fds));
   worker::Answer<void> rung = TRY(ring(page.bell()));
   if (worker.alive()) {
@@ -324,11 +358,18 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
   Curtain curtain(calls);
   quiet_.erase(worker.pid());
   worker::Stillness still(worker.pid());
-  worker::Answer<void> timed = TRY(WithBell(worker, calls, workspace, [&](worker::Bell& bell) {
-    Batch batch = {
-        .worker = worker, .bell = bell, .curtain = curtain, .still = still, .timeout_s = timeout_s};
+  const bool fetched =
+      !IsNative(provenance_[worker.pid()].lane) && worker::MayReadMemory(worker.pid());
+  const auto time = [&](worker::Bell& bell) {
+    Batch batch = {.worker = worker,
+                   .bell = bell,
+                   .curtain = curtain,
+                   .still = still,
+                   .timeout_s = timeout_s,
+                   .fetched = fetched};
     return TimeAll(calls, &batch, &times);
-  }));
+  };
+  worker::Answer<void> timed = TRY(WithBell(worker, calls, workspace, fetched, time));
   if (!timed) return worker::Answer<BatchTimes>(std::unexpected(std::move(timed.error())));
   if (times.unsynchronised.empty()) times.unsynchronised = ChangedSince();
   return worker::Answer<BatchTimes>(std::move(times));
@@ -340,9 +381,8 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Attribute(worker::Worker& worke
                                                            double timeout_s) {
   worker::CpuProfile profile;
   quiet_.erase(worker.pid());
-  worker::Answer<void> sampled = TRY(WithBell(worker, calls, workspace, [&](worker::Bell& bell) {
-    return Sample(worker, bell, timeout_s, &profile);
-  }));
+  const auto sample = [&](worker::Bell& bell) { return Sample(worker, bell, timeout_s, &profile); };
+  worker::Answer<void> sampled = TRY(WithBell(worker, calls, workspace, /*fetched=*/true, sample));
   if (!sampled) return worker::Answer<BatchTimes>(std::unexpected(std::move(sampled.error())));
   return worker::Answer<BatchTimes>(
       BatchTimes{.owner_ns = profile.owner_ns, .kernels = profile.objects, .level = profile.level});
@@ -350,12 +390,13 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Attribute(worker::Worker& worke
 
 }  // namespace
 
+// Beyond their intervals: a machine that is busy with others makes both wide.
 std::string CpuClockFault(const Clocks& clocks) {
-  if (clocks.device.median > 1.05 * clocks.host.median + 2000) {
+  if (clocks.device.low > 1.05 * clocks.host.high + 2000) {
     return fmt::format("the worker's own clock reads {}, more than the judge saw from outside ({})",
                        HumanTime(clocks.device.median), HumanTime(clocks.host.median));
   }
-  if (clocks.host.median > 1.5 * clocks.device.median + 50000) {
+  if (clocks.host.low > 1.5 * clocks.device.high + 50000) {
     return fmt::format("the judge waited {} for a call that the worker's own clock puts at {}",
                        HumanTime(clocks.host.median), HumanTime(clocks.device.median));
   }

@@ -39,15 +39,6 @@ constexpr int64_t kMinFlushBytes = int64_t{64} << 20;
 // milliseconds, and the judge reads an output meanwhile. A call that waits for the device ends the
 // hold only by this limit, so a worker whose calls do is not held again.
 constexpr int64_t kHoldNs = 150'000'000;
-// With the queue kept full, an event pair reads this much more than CUPTI's span, whatever the
-// call's length. Source: 3.0 to 3.8 us in 40 timings of 17 us to 10 ms on this stage, on an H200
-// with the meter on, 2026-11-30.
-constexpr double kEventOffsetNs = 3300;
-
-// Paired differences of honest calls exceeded the meter's span by up to 15 us on an H200: a flush
-// after a call finds other lines in the cache than a flush after a flush.
-constexpr double kHostJitterNs = 20'000;
-
 std::string ToHex(const std::string& bytes) {
   std::string hex;
   hex.reserve(2 * bytes.size());
@@ -58,6 +49,11 @@ std::string ToHex(const std::string& bytes) {
   }
   return hex;
 }
+
+// So many calls of a batch, secretly chosen, have their operands probed. Source of the time that a
+// disturbance lasts: a request to a worker and a launch take 0.1 to 0.3 ms.
+constexpr size_t kProbedCalls = 3;
+constexpr int64_t kDisturbNs = 2'000'000;
 
 Json Phase(std::string_view phase) {
   return Json::MakeObject().Set("do", "batch").Set("phase", phase).Set("calls", Json::MakeArray());
@@ -73,9 +69,27 @@ struct RawBatch {
   bool held = false;
   std::vector<double> event_ns;
   MeterReport meter;
+  Coldness coldness;
+  int64_t set_aside = 0;  // of the L2 cache, in bytes, when the batch was over
 };
 
 using Raw = Answer<RawBatch>;
+
+Result<void> ReadStage(const Json& answer, size_t probed_lines, RawBatch* batch) {
+  const Json& stage = *TRY(answer.ObjectAt("stage"));
+  batch->set_aside = TRY(stage.Int("set_aside"));
+  batch->coldness = TRY(ReadColdness(*TRY(stage.ObjectAt("probe")), probed_lines));
+  return {};
+}
+
+// No set-aside was there when the batch began, so a call made it and did not undo it.
+std::string LeftSetAside(int64_t bytes) {
+  if (bytes == 0) return "";
+  return fmt::format(
+      "run() leaves {} of the L2 cache set aside for persisting lines: a setting of the whole "
+      "device, which outlives the call",
+      HumanBytes(static_cast<double>(bytes)));
+}
 
 class CudaStopwatch final : public Stopwatch {
  public:
@@ -88,18 +102,31 @@ class CudaStopwatch final : public Stopwatch {
   Result<Answer<void>> Prepare(worker::Worker& worker, const Provenance& provenance) override;
   Result<Answer<BatchTimes>> Time(worker::Worker& worker, std::span<const TimedCall> calls,
                                   const std::string& workspace, double timeout_s) override;
+  Result<Answer<std::unique_ptr<Disturbance>>> Disturb(worker::Worker& worker) override;
   void Observe(ClockLog& log) const override {
     if (nvml_ == nullptr) return log.Miss();
     log.Add(nvml_->Read());
   }
   // CUPTI's times are multiples of this on an H200 (results/h200-2026-11-30/samples.jsonl.gz).
   double TickNs() const override { return 32; }
-  std::string ClockFault(const Clocks& clocks) const override { return CudaClockFault(clocks); }
+  std::string ClockFault(const Clocks& clocks, double published_ns) const override {
+    return CudaClockFault(clocks, published_ns);
+  }
 
  private:
+  // The calls as the worker is told them, with what is to be probed and what is to be warm.
+  struct Listed {
+    Json calls;
+    size_t probed_lines = 0;
+  };
+  Listed List(const worker::Worker& worker, std::span<const TimedCall> calls);
+  void DescribeOperands(int64_t base, const device::ArenaLayout& operands, bool probed, Json* call,
+                        Listed* listed);
   Result<Answer<RawBatch>> Run(worker::Worker& worker, std::span<const TimedCall> calls,
-                               const std::string& workspace, Calls mode, double timeout_s);
-  Result<Answer<RawBatch>> Read(worker::Worker& worker, size_t calls, double timeout_s);
+                               const Listed& listed, const std::string& workspace, Calls mode,
+                               double timeout_s);
+  Result<Answer<RawBatch>> Read(worker::Worker& worker, size_t calls, const Listed& listed,
+                                double timeout_s);
   Answer<BatchTimes> FromMeter(const RawBatch& batch, const RawBatch& empty,
                                std::span<const TimedCall> calls,
                                const Provenance& provenance) const;
@@ -141,8 +168,55 @@ std::unexpected<Mishap> Rubbish(const std::string& what) {
   return Refused(Outcome::kClocksDisagree, "the worker's timing reply is unusable: " + what);
 }
 
+Result<Answer<std::unique_ptr<Disturbance>>> CudaStopwatch::Disturb(worker::Worker& worker) {
+  using Made = Answer<std::unique_ptr<Disturbance>>;
+  const Json request = Phase("disturb")
+                           .Set("percent", static_cast<int64_t>(1 + random_.Below(99)))
+                           .Set("seed", RandomSeed())
+                           .Set("limit_ns", kDisturbNs);
+  constexpr double kTimeoutS = 20;
+  const auto answer = TRY(worker.Ask(request, kTimeoutS));
+  if (!answer) return Made(std::unexpected(answer.error()));
+  // It ends by itself, and the worker's call waits for it.
+  return Made(std::make_unique<Disturbance>());
+}
+
+CudaStopwatch::Listed CudaStopwatch::List(const worker::Worker& worker,
+                                          std::span<const TimedCall> calls) {
+  std::set<size_t> probed;
+  while (probed.size() < std::min(kProbedCalls, calls.size())) {
+    probed.insert(random_.Below(calls.size()));
+  }
+  Listed listed{.calls = Json::MakeArray()};
+  for (size_t i = 0; i < calls.size(); ++i) {
+    Json call = Json::MakeObject().Set("in", calls[i].in_name).Set("out", calls[i].out_name);
+    const auto base = calls[i].in == nullptr ? std::nullopt : worker.AddressOf(calls[i].in_name);
+    if (base) DescribeOperands(*base, calls[i].in->layout(), probed.contains(i), &call, &listed);
+    listed.calls.Push(std::move(call));
+  }
+  return listed;
+}
+
+// What is to be probed and what is to be warm among the operands at `base`.
+void CudaStopwatch::DescribeOperands(int64_t base, const device::ArenaLayout& operands, bool probed,
+                                     Json* call, Listed* listed) {
+  Json warm = Json::MakeArray();
+  for (const device::TensorPlace& place : operands.places) {
+    if (place.tensor.residency != Residency::kWarm || place.tensor.Bytes() == 0) continue;
+    warm.Push(Json::MakeArray().Push(base + place.offset).Push(place.tensor.Bytes()));
+  }
+  if (!warm.array().empty()) call->Set("warm", std::move(warm));
+  if (!probed) return;
+  const std::vector<int64_t> lines = SampleLines(operands, &random_);
+  if (lines.empty()) return;
+  listed->probed_lines += lines.size();
+  call->Set("probe", Json::MakeObject()
+                         .Set("base", base)
+                         .Set("offsets", Json(Json::Array(lines.begin(), lines.end()))));
+}
+
 Result<Answer<RawBatch>> CudaStopwatch::Read(worker::Worker& worker, size_t calls,
-                                             double timeout_s) {
+                                             const Listed& listed, double timeout_s) {
   const auto answer = TRY(worker.Ask(Phase("read"), timeout_s));
   if (!answer) return Raw(std::unexpected(answer.error()));
   RawBatch batch;
@@ -151,6 +225,9 @@ Result<Answer<RawBatch>> CudaStopwatch::Read(worker::Worker& worker, size_t call
   for (const Json& event : (*events)->array()) {
     if (!event.is_number()) return Raw(Rubbish("an event time is no number"));
     batch.event_ns.push_back(event.as_double());
+  }
+  if (const auto stage = ReadStage(*answer, listed.probed_lines, &batch); !stage) {
+    return Raw(Rubbish(stage.error().message()));
   }
   const Json* const meter = answer->Find("meter");
   if (meter == nullptr) {
@@ -164,17 +241,13 @@ Result<Answer<RawBatch>> CudaStopwatch::Read(worker::Worker& worker, size_t call
 }
 
 Result<Answer<RawBatch>> CudaStopwatch::Run(worker::Worker& worker,
-                                            std::span<const TimedCall> calls,
+                                            std::span<const TimedCall> calls, const Listed& listed,
                                             const std::string& workspace, Calls mode,
                                             double timeout_s) {
-  Json listed = Json::MakeArray();
-  for (const TimedCall& call : calls) {
-    listed.Push(Json::MakeObject().Set("in", call.in_name).Set("out", call.out_name));
-  }
   const Json request = Json::MakeObject()
                            .Set("do", "batch")
                            .Set("phase", "queue")
-                           .Set("calls", std::move(listed))
+                           .Set("calls", listed.calls)
                            .Set("workspace", workspace)
                            .Set("hold_ns", known_[&worker].waits ? 0 : kHoldNs)
                            .Set("graph", calls.front().graph)
@@ -204,7 +277,7 @@ Result<Answer<RawBatch>> CudaStopwatch::Run(worker::Worker& worker,
                          fmt::format("output {} was not written when the stream was done", name)));
     }
   }
-  auto batch = TRY(Read(worker, calls.size(), timeout_s));
+  auto batch = TRY(Read(worker, calls.size(), listed, timeout_s));
   if (!batch) return batch;
   batch->host_ns = took_ns;
   batch->whole_ns = queue_ns + took_ns;
@@ -244,14 +317,19 @@ Result<Answer<BatchTimes>> CudaStopwatch::Time(worker::Worker& worker,
   CHECK(!calls.empty());
   // The real batch comes first, while its outputs are poison: a batch that had run before would
   // leave right answers behind.
-  auto batch = TRY(Run(worker, calls, workspace, Calls::kMade, timeout_s));
+  const Listed listed = List(worker, calls);
+  auto batch = TRY(Run(worker, calls, listed, workspace, Calls::kMade, timeout_s));
   if (!batch) return Timed(std::unexpected(batch.error()));
-  const auto empty = TRY(Run(worker, calls, workspace, Calls::kSkipped, timeout_s));
+  const auto empty = TRY(Run(worker, calls, listed, workspace, Calls::kSkipped, timeout_s));
   if (!empty) return Timed(std::unexpected(empty.error()));
 
   Known& known = known_[&worker];
   known.waits = known.waits || !batch->held;
-  return FromMeter(*batch, *empty, calls, known.provenance);
+  auto times = FromMeter(*batch, *empty, calls, known.provenance);
+  if (!times) return times;
+  times->coldness = batch->coldness;
+  if (times->unsynchronised.empty()) times->unsynchronised = LeftSetAside(batch->set_aside);
+  return times;
 }
 
 // What the worker's copies of returned outputs may take at most: a quarter of what any GPU of this
@@ -384,33 +462,6 @@ void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeli
 }
 
 }  // namespace
-
-std::string CudaClockFault(const Clocks& clocks) {
-  const double device = clocks.device.median;
-  const double event = clocks.event.median;
-  // Events enclose the call's work on its stream. Slack: event resolution of half a microsecond.
-  if (event < 0.97 * device - 500) {
-    return fmt::format(
-        "stream events read {} but the device worked for {}: work on another stream, or events "
-        "were tampered with",
-        HumanTime(event), HumanTime(device));
-  }
-  if (event > 1.10 * device + kEventOffsetNs + 3000) {
-    return fmt::format(
-        "stream events read {} but the meter saw {} of work: the call waits for the host between "
-        "its kernels, or the meter was tampered with",
-        HumanTime(event), HumanTime(device));
-  }
-  // The judge's clock is the only one outside the candidate's reach: no time may lie under it. It
-  // goes through a socket, so its lower end counts, with what a round trip was seen to jitter.
-  if (clocks.host.low > 1.10 * device + kEventOffsetNs + kHostJitterNs) {
-    return fmt::format(
-        "the judge's clock reads at least {} a call but the meter saw {} of work: work after the "
-        "stream was done, or the meter was tampered with",
-        HumanTime(clocks.host.low), HumanTime(device));
-  }
-  return "";
-}
 
 Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device) {
   auto* const cuda = dynamic_cast<device::CudaDevice*>(&device);

@@ -25,7 +25,8 @@ Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device);
 std::unique_ptr<Stopwatch> MakeCudaStopwatch(std::string stage_cubin, int64_t flush_bytes,
                                              std::unique_ptr<device::Nvml> nvml = nullptr);
 
-// Why the three clocks cannot all be right, or nothing. All in nanoseconds per call.
-std::string CudaClockFault(const Clocks& clocks);
+// Why the three clocks cannot all be right, or nothing. All in nanoseconds per call; `published_ns`
+// is the device's median, or of a call that waits for the device the judge's own.
+std::string CudaClockFault(const Clocks& clocks, double published_ns);
 
 }  // namespace roofmark::gate

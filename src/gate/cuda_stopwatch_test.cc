@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 #include <thread>
 
 #include "base/testing.h"
@@ -17,6 +18,19 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr const char* kCubin = "pretend this is a cubin";
+
+// What a stage finds: lines of operands that took so many cycles each.
+Json Findings(int64_t set_aside, std::vector<int64_t> operands, size_t controls) {
+  const auto numbers = [](const std::vector<int64_t>& values) {
+    return Json(Json::Array(values.begin(), values.end()));
+  };
+  return Json::MakeObject()
+      .Set("set_aside", set_aside)
+      .Set("probe", Json::MakeObject()
+                        .Set("operands", numbers(operands))
+                        .Set("hits", numbers(std::vector<int64_t>(controls, 300)))
+                        .Set("misses", numbers(std::vector<int64_t>(controls, 800))));
+}
 
 // Answers each phase of a batch from a script and records what it was asked.
 class ScriptedWorker final : public worker::Worker {
@@ -37,9 +51,13 @@ class ScriptedWorker final : public worker::Worker {
       Json events = Json::MakeArray();
       for (const double event : event_ns) events.Push(event);
       reply.Set("event_ns", std::move(events));
+      if (has_stage) reply.Set("stage", stage);
       if (has_meter) reply.Set("meter", meter);
     }
     return worker::Answer<Json>(std::move(reply));
+  }
+  std::optional<int64_t> AddressOf(std::string_view arena) const override {
+    return arena == "in0" ? 0x10000000 : 0x20000000;
   }
   bool alive() const override { return true; }
   pid_t pid() const override { return 1; }
@@ -51,6 +69,8 @@ class ScriptedWorker final : public worker::Worker {
   std::vector<double> event_ns = {6'000, 6'100};
   Json meter = Json::MakeObject();
   bool has_meter = true;
+  Json stage = Findings(0, {}, 0);
+  bool has_stage = true;
   bool held = true;
   std::function<void()> on_go;
   std::function<void(bool)> on_queue;
@@ -80,14 +100,15 @@ class CudaStopwatchTest : public testing::Test {
   }
   Result<worker::Answer<BatchTimes>> Time() {
     worker_.meter = meter_.Report();
-    const std::vector<TimedCall> calls = {{"in0", "out0", nullptr, out_.get()},
-                                          {"in1", "out1", nullptr, out_.get()}};
+    const std::vector<TimedCall> calls = {{"in0", "out0", in_.get(), out_.get()},
+                                          {"in1", "out1", in_.get(), out_.get()}};
     return stopwatch_->Time(worker_, calls, "workspace", 5);
   }
 
   ScriptedMeter meter_;
   int64_t own_ = 0;
   device::FakeDevice device_;
+  std::unique_ptr<device::Arena> in_;  // none = what lies in it is not asked about
   std::unique_ptr<device::Arena> out_;
   ScriptedWorker worker_;
   std::unique_ptr<Stopwatch> stopwatch_ = MakeCudaStopwatch(kCubin, 1 << 20);
@@ -256,26 +277,111 @@ TEST_F(CudaStopwatchTest, WorkBetweenBatchesIsSeen) {
   EXPECT_THAT((*times)->unsynchronised, HasSubstr("3 operations ran on the device outside"));
 }
 
+TEST_F(CudaStopwatchTest, ProbesLinesOfOperandsInTheMadeAndTheEmptyBatchAlike) {
+  meter_.Probe(0);
+  meter_.Probe(1);
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  const std::vector<Tensor> tensors = {{.name = "x", .dtype = DType::kBF16, .sizes = {1 << 16}}};
+  in_ = *device_.MakeArena(device::LayOut(tensors));
+  worker_.stage = Findings(0, std::vector<int64_t>(2 * device::kProbedLines, 310), 64);
+  const auto times = Time();
+  ASSERT_THAT(times, IsOk());
+  ASSERT_TRUE(times->has_value());
+  EXPECT_EQ((*times)->coldness.sampled, 64);
+  EXPECT_EQ((*times)->coldness.warm, 64);
+  std::vector<std::string> probed;
+  for (const Json& request : worker_.asked) {
+    if (*request.String("phase") != "queue") continue;
+    const Json& first = (*request.ArrayAt("calls"))->array()[0];
+    ASSERT_NE(first.Find("probe"), nullptr);
+    EXPECT_EQ(*first.Find("probe")->Int("base"), 0x10000000);
+    EXPECT_EQ(first.Find("warm"), nullptr);
+    probed.push_back(first.Find("probe")->Dump());
+  }
+  ASSERT_EQ(probed.size(), 2U);
+  EXPECT_EQ(probed[0], probed[1]);
+}
+
+TEST_F(CudaStopwatchTest, NamesOperandsThatAreWarmByContractAndProbesOthersOnly) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  const std::vector<Tensor> tensors = {
+      {.name = "w", .dtype = DType::kBF16, .sizes = {1000}, .residency = Residency::kWarm}};
+  in_ = *device_.MakeArena(device::LayOut(tensors));
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  const Json& second = (*worker_.asked[1].ArrayAt("calls"))->array()[1];
+  EXPECT_EQ(second.Find("probe"), nullptr);
+  EXPECT_EQ(second.Find("warm")->Dump(),
+            Json::MakeArray()
+                .Push(Json::MakeArray()
+                          .Push(int64_t{0x20000000} + in_->layout().places[0].offset)
+                          .Push(int64_t{2000}))
+                .Dump());
+}
+
+TEST_F(CudaStopwatchTest, RefusesFindingsThatLackLines) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  worker_.stage = Findings(0, {300}, 32);
+  const auto times = Time();
+  ASSERT_FALSE(times->has_value());
+  EXPECT_EQ(times->error().outcome, Outcome::kClocksDisagree);
+  worker_.has_stage = false;
+  EXPECT_FALSE(Time()->has_value());
+}
+
+TEST_F(CudaStopwatchTest, CacheThatStaysSetAsideOutlivesTheCall) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  worker_.stage = Findings(int64_t{32} << 20, {}, 0);
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->unsynchronised, HasSubstr("set aside for persisting lines"));
+}
+
+TEST_F(CudaStopwatchTest, DisturbsARandomPartOfTheGpu) {
+  std::set<int64_t> percents;
+  for (int i = 0; i < 20; ++i) {
+    const auto disturbed = stopwatch_->Disturb(worker_);
+    ASSERT_THAT(disturbed, IsOk());
+    ASSERT_TRUE(disturbed->has_value());
+    EXPECT_NE(**disturbed, nullptr);
+    EXPECT_EQ(*worker_.asked.back().String("phase"), "disturb");
+    EXPECT_GT(*worker_.asked.back().Int("limit_ns"), 0);
+    percents.insert(*worker_.asked.back().Int("percent"));
+  }
+  EXPECT_GT(percents.size(), 5U);
+  EXPECT_GE(*percents.begin(), 1);
+  EXPECT_LE(*percents.rbegin(), 99);
+}
+
 Clocks At(double device, double event, double host) {
   const auto exactly = [](double ns) { return Interval{ns, ns, ns}; };
   return {.device = exactly(device), .event = exactly(event), .host = exactly(host)};
 }
 
 TEST(CudaClocks, AgreeWhenEventsReadTheirOffsetMore) {
-  EXPECT_EQ(CudaClockFault(At(2'000, 4'350, 3'500)), "");
-  EXPECT_EQ(CudaClockFault(At(100'000, 102'350, 101'000)), "");
+  EXPECT_EQ(CudaClockFault(At(2'000, 4'350, 3'500), 2'000), "");
+  EXPECT_EQ(CudaClockFault(At(100'000, 102'350, 101'000), 100'000), "");
 }
 
 TEST(CudaClocks, EventsUnderTheSpanAreAFault) {
-  EXPECT_THAT(CudaClockFault(At(100'000, 5'000, 101'000)), HasSubstr("another stream"));
+  EXPECT_THAT(CudaClockFault(At(100'000, 5'000, 101'000), 100'000), HasSubstr("another stream"));
 }
 
 TEST(CudaClocks, EventsFarOverTheSpanAreAFault) {
-  EXPECT_THAT(CudaClockFault(At(10'000, 100'000, 11'000)), HasSubstr("the meter saw"));
+  EXPECT_THAT(CudaClockFault(At(10'000, 100'000, 11'000), 10'000), HasSubstr("the meter saw"));
+}
+
+TEST(CudaClocks, ACallThatWaitsIsHeldAgainstItsPublishedTime) {
+  EXPECT_EQ(CudaClockFault(At(10'000, 40'000, 0), 45'000), "");
+  EXPECT_THAT(CudaClockFault(At(10'000, 12'000, 0), 200'000), HasSubstr("the judge's clock reads"));
 }
 
 TEST(CudaClocks, NoTimeMayLieUnderTheJudgesClock) {
-  EXPECT_THAT(CudaClockFault(At(10'000, 12'350, 100'000)), HasSubstr("the judge's clock"));
+  EXPECT_THAT(CudaClockFault(At(10'000, 12'350, 100'000), 10'000), HasSubstr("the judge's clock"));
 }
 
 }  // namespace

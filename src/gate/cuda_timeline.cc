@@ -50,7 +50,7 @@ Result<MeteredOperation> ParseOperation(const Json& json, size_t names) {
                           .stream = fields[4].as_int()};
 }
 
-enum class Part { kCandidate, kHold, kFlush, kMark };
+enum class Part { kCandidate, kFlush, kMark, kProbe, kOther };
 
 // A kernel is the stage's when its name is and the only module with that name is the stage's cubin.
 Part PartOf(const MeterReport& report, const MeteredOperation& operation,
@@ -62,10 +62,12 @@ Part PartOf(const MeterReport& report, const MeteredOperation& operation,
         return report.modules[module].sha256 == stage_sha256;
       });
   if (!from_stage) return Part::kCandidate;
-  if (name.name == device::kStageHold) return Part::kHold;
   if (name.name == device::kStageFlush) return Part::kFlush;
   if (name.name == device::kStageMark) return Part::kMark;
-  return Part::kCandidate;
+  if (name.name == device::kStageProbe) return Part::kProbe;
+  const bool other = name.name == device::kStageHold || name.name == device::kStageTouch ||
+                     name.name == device::kStageWarm;
+  return other ? Part::kOther : Part::kCandidate;
 }
 
 // The stage's kernels around one call, and the flush behind it.
@@ -76,6 +78,49 @@ struct Window {
   int64_t next_flush = 0;
 };
 
+// What the stage's own kernels show, in order. Gap i is what lies between the mark behind call
+// i - 1 and the one before call i.
+struct StageKernels {
+  std::vector<int64_t> first_flush;  // start of a gap's first flush, by gap; -1 = none
+  std::vector<int64_t> marks;        // starts
+  std::vector<size_t> others;        // operations of the candidate
+  size_t flushes = 0;
+  size_t probes = 0;
+  int64_t flushing_ns = 0;  // first flushes of gaps behind calls
+};
+
+StageKernels SortOut(const MeterReport& report, const std::string& stage_sha256, size_t calls) {
+  StageKernels found;
+  found.first_flush.resize(calls + 1, -1);
+  for (size_t i = 0; i < report.operations.size(); ++i) {
+    const MeteredOperation& operation = report.operations[i];
+    const bool in_call = found.marks.size() % 2 == 1;
+    const size_t gap = found.marks.size() / 2;
+    switch (PartOf(report, operation, stage_sha256)) {
+      case Part::kCandidate:
+        found.others.push_back(i);
+        break;
+      case Part::kOther:
+        // The stage's kernels are the candidate's where it is the candidate who launches them.
+        if (in_call) found.others.push_back(i);
+        break;
+      case Part::kProbe:
+        ++found.probes;
+        break;
+      case Part::kFlush:
+        ++found.flushes;
+        if (in_call || gap > calls || found.first_flush[gap] >= 0) break;
+        found.first_flush[gap] = operation.start_ns;
+        if (gap > 0) found.flushing_ns += operation.end_ns - operation.start_ns;
+        break;
+      case Part::kMark:
+        found.marks.push_back(operation.start_ns);
+        break;
+    }
+  }
+  return found;
+}
+
 struct Staged {
   std::vector<Window> windows;
   std::vector<size_t> others;  // operations of the candidate
@@ -85,39 +130,22 @@ struct Staged {
 
 Staged FindWindows(const MeterReport& report, const std::string& stage_sha256, size_t calls) {
   Staged staged;
-  std::vector<int64_t> flushes;
-  std::vector<int64_t> marks;
-  int64_t flushing_ns = 0;  // behind the calls: all but the first
-  for (size_t i = 0; i < report.operations.size(); ++i) {
-    const MeteredOperation& operation = report.operations[i];
-    switch (PartOf(report, operation, stage_sha256)) {
-      case Part::kCandidate:
-        staged.others.push_back(i);
-        break;
-      case Part::kHold:
-        break;
-      case Part::kFlush:
-        if (!flushes.empty()) flushing_ns += operation.end_ns - operation.start_ns;
-        flushes.push_back(operation.start_ns);
-        break;
-      case Part::kMark:
-        marks.push_back(operation.start_ns);
-        break;
-    }
-  }
-  if (flushes.size() != calls + 1 || marks.size() != 2 * calls) {
+  StageKernels found = SortOut(report, stage_sha256, calls);
+  staged.others = std::move(found.others);
+  // A probe lies between two flushes (device/cuda_stage.h).
+  if (found.flushes != calls + 1 + found.probes || found.marks.size() != 2 * calls) {
     staged.fault = fmt::format(
         "the meter shows {} flushes and {} marks of {} calls: its records were cut or disturbed",
-        flushes.size(), marks.size(), calls);
+        found.flushes, found.marks.size(), calls);
     return staged;
   }
   if (calls > 0) {
-    staged.flush_ns = static_cast<double>(flushing_ns) / static_cast<double>(calls);
+    staged.flush_ns = static_cast<double>(found.flushing_ns) / static_cast<double>(calls);
   }
   for (size_t i = 0; i < calls; ++i) {
-    const Window window = {flushes[i], marks[2 * i], marks[2 * i + 1], flushes[i + 1]};
-    if (window.flush_start > window.begin || window.begin > window.end ||
-        window.end > window.next_flush) {
+    const Window window = {found.first_flush[i], found.marks[2 * i], found.marks[2 * i + 1],
+                           found.first_flush[i + 1]};
+    if (window.flush_start < 0 || window.next_flush < 0) {
       staged.fault = fmt::format("the meter's marks of call {} are out of order", i);
       return staged;
     }

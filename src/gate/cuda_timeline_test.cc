@@ -57,6 +57,35 @@ TEST_F(TimelineTest, MeasuresTheFlushesBehindTheCalls) {
   EXPECT_DOUBLE_EQ(Cut().flush_ns, 38'000);
 }
 
+TEST_F(TimelineTest, AProbeAheadOfACallIsNoneOfItsWork) {
+  meter_.Probe(1);
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 5'000);
+  const Timeline timeline = Cut();
+  EXPECT_EQ(timeline.fault, "");
+  EXPECT_EQ(timeline.unsynchronised, "");
+  EXPECT_DOUBLE_EQ(timeline.calls[1].device_ns, 5'000);
+  // Of the two flushes behind call 0 the first wrote back what it left: 28 us, and 38 behind
+  // call 1.
+  EXPECT_DOUBLE_EQ(timeline.flush_ns, 33'000);
+}
+
+TEST_F(TimelineTest, WorkThatRunsIntoTheFlushOfAProbeIsLate) {
+  meter_.Probe(1);
+  Kernel(0, 2'000, 22'500);
+  Kernel(1, 2'000, 5'000);
+  EXPECT_THAT(Cut().unsynchronised, HasSubstr("still running"));
+}
+
+TEST_F(TimelineTest, WarmingIsTheStagesAheadOfACallAndTheCandidatesWithinIt) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 3'000);
+  meter_.Warm(0, -1'500);
+  EXPECT_DOUBLE_EQ(Cut().calls[0].device_ns, 3'000);
+  meter_.Warm(1, 8'000);
+  EXPECT_DOUBLE_EQ(Cut().calls[1].device_ns, 6'500);
+}
+
 TEST_F(TimelineTest, AnEmptyCallTakesNoTime) {
   Kernel(0, 2'000, 3'000);
   EXPECT_EQ(Cut().calls[1].device_ns, 0);

@@ -28,8 +28,8 @@ class ArchivedStopwatch final : public Stopwatch {
                                           double /*timeout_s*/) override {
     return Fail(ErrorKind::kInput, "an archived timing is not measured again");
   }
-  std::string ClockFault(const Clocks& clocks) const override {
-    return kind_ == DeviceKind::kCpu ? CpuClockFault(clocks) : CudaClockFault(clocks);
+  std::string ClockFault(const Clocks& clocks, double published_ns) const override {
+    return kind_ == DeviceKind::kCpu ? CpuClockFault(clocks) : CudaClockFault(clocks, published_ns);
   }
 
  private:
@@ -65,6 +65,7 @@ Result<Timing> TimingOf(const Verdict& archived) {
   // Verdicts from before there were such witnesses say nothing.
   if (json.Find("refuted") != nullptr) timing.refuted = TRY(json.String("refuted"));
   timing.level = TRY(json.String("level"));
+  if (json.Find("coldness") != nullptr) timing.cold_level = TRY(json.String("coldness"));
   return timing;
 }
 
@@ -82,7 +83,8 @@ Json TimingToJson(const Timing& timing) {
       .Set("owner_ns", std::move(owners))
       .Set("unsynchronised", timing.unsynchronised)
       .Set("refuted", timing.refuted)
-      .Set("level", timing.level);
+      .Set("level", timing.level)
+      .Set("coldness", timing.cold_level);
 }
 
 void AddCircumstances(const Workload& workload, DeviceKind device, const Sol& sol,

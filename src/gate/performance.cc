@@ -35,7 +35,8 @@ Round DrawRound(size_t slots, Random* random) {
   Shuffle(&round.order, random);
   round.chosen = round.order;
   Shuffle(&round.chosen, random);
-  round.chosen.resize(std::min<size_t>(slots, kFullChecks / 2));
+  const auto share = static_cast<size_t>(kCheckedShare * static_cast<double>(slots));
+  round.chosen.resize(std::clamp<size_t>(share, 1, kMostChecksARound));
   return round;
 }
 
@@ -56,7 +57,13 @@ Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& rou
     if (!TRY(CheckSafety(session, contestant, slot, Gate::kPerformance, &timing->seen)))
       return false;
   }
-  if (record == Record::kSamples) timing->Add(times);
+  if (record == Record::kSamples) {
+    timing->Add(times);
+    // On a CPU each call's inputs exist only from right before it on: nobody can work ahead.
+    if (session.device().info().kind == DeviceKind::kCuda) {
+      timing->uneven.Add(times.time_ns, round.order);
+    }
+  }
   return true;
 }
 
@@ -81,7 +88,8 @@ Result<void> CheckChosen(Session& session, const std::vector<Contestant*>& conte
 
 Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contestant*> contestants,
                             const Bench& bench, const JudgeOptions& options) {
-  const TimingPlan plan = PlanFor(options.effort);
+  const TimingPlan plan =
+      PlanFor(options.effort, session.refill_s() + kCheckedShare * session.expect_s());
   Random random(static_cast<uint64_t>(RandomSeed()));
   std::map<Contestant*, Timing> timings;
   for (Record record = Record::kWarmUp; !contestants.empty(); record = Record::kSamples) {
@@ -97,6 +105,9 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
       for (auto& [contestant, timing] : timings) timing.spent_s = 0;
       continue;
     }
+    const double reference_s = static_cast<double>(session.slots()) * session.refill_s() +
+                               static_cast<double>(round.chosen.size()) * session.expect_s();
+    for (auto& [contestant, timing] : timings) timing.reference_s += reference_s;
     // The outputs of the timed calls are still there: nothing ran since. Only then may the calls be
     // made again to see who runs.
     TRY(CheckChosen(session, contestants, round, options, &timings));
@@ -113,6 +124,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
         } else {
           TRY(AskWitnesses(session, *contestant, options, &timings[contestant]));
         }
+        timings[contestant].Settle();
         Conclude(timings[contestant], sol, bench.stopwatch, options, contestant);
         contestant->verdict.evidence =
             Json::MakeObject().Set("timing", TimingToJson(timings[contestant]));

@@ -12,6 +12,8 @@ namespace {
 
 // Published attention shapes take a GPU well under a minute; a 2-core CPU only sees small tiers.
 constexpr double kReferenceTimeoutS = 300;
+// Importing PyTorch from a cold disk.
+constexpr double kStartTimeoutS = 120;
 
 }  // namespace
 
@@ -38,6 +40,12 @@ Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess a
 }
 
 Result<Reference> Reference::Start(const Operator& op, DeviceKind device) {
+  Reference reference = TRY(Spawn(op, device));
+  TRY(reference.MakeReady());
+  return reference;
+}
+
+Result<Reference> Reference::Spawn(const Operator& op, DeviceKind device) {
   const Stretch stretch(Part::kWorkerStart);
   TempDir scratch = TRY(TempDir::Make("roofmark-reference"));
   worker::WorkerSpec spec{.kind = worker::WorkerKind::kReference,
@@ -45,10 +53,14 @@ Result<Reference> Reference::Start(const Operator& op, DeviceKind device) {
                           .folder = op.folder,
                           .scratch = scratch.path()};
   std::unique_ptr<worker::Worker> worker =
-      TRY_IN(worker::StartWorker(spec), "starting the reference worker of " + op.name);
-  Reference reference(op.name, std::move(scratch), std::move(worker));
-  TRY(reference.Ask(Json::MakeObject().Set("do", "load").Set("path", "/candidate/reference.py")));
-  return reference;
+      TRY_IN(worker::SpawnWorker(spec), "starting the reference worker of " + op.name);
+  return Reference(op.name, std::move(scratch), std::move(worker));
+}
+
+Result<void> Reference::MakeReady() {
+  const Stretch stretch(Part::kWorkerStart);
+  TRY_IN(worker_->Greet(kStartTimeoutS), "starting the reference worker of " + name_);
+  return Ask(Json::MakeObject().Set("do", "load").Set("path", "/candidate/reference.py"));
 }
 
 Result<void> Reference::Ask(const Json& request, std::span<const int> fds) {

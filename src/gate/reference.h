@@ -27,6 +27,9 @@ struct AdmissionProgram {
 class Reference {
  public:
   static Result<Reference> Start(const Operator& op, DeviceKind device);
+  // Begins to start it; MakeReady ends that, and opens the device. Nothing else may come between.
+  static Result<Reference> Spawn(const Operator& op, DeviceKind device);
+  Result<void> MakeReady();
 
   Result<void> Map(const std::string& name, const device::Arena& arena);
   Result<void> Unmap(const std::string& name);

@@ -22,6 +22,9 @@ class ScriptedMeter {
     hold_ = Name(device::kStageHold, {stage});
     flush_ = Name(device::kStageFlush, {stage});
     mark_ = Name(device::kStageMark, {stage});
+    touch_ = Name(device::kStageTouch, {stage});
+    probe_ = Name(device::kStageProbe, {stage});
+    warm_ = Name(device::kStageWarm, {stage});
   }
 
   int64_t Module(const std::string& sha256, const std::string& loader) {
@@ -54,6 +57,16 @@ class ScriptedMeter {
     }
     Operation(kKernel, flush_, Begin(calls) - 40'000, Begin(calls) - 2'000);
   }
+  // Ahead of a call, whose flush comes twice then.
+  void Probe(int64_t call) {
+    Operation(kKernel, flush_, Begin(call) - 78'000, Begin(call) - 50'000);
+    Operation(kKernel, touch_, Begin(call) - 49'000, Begin(call) - 48'000);
+    Operation(kKernel, probe_, Begin(call) - 47'000, Begin(call) - 44'000);
+  }
+  // The stage's kernel that warms an operand, `after` nanoseconds behind the first mark of a call.
+  void Warm(int64_t call, int64_t after) {
+    Operation(kKernel, warm_, Begin(call) + after, Begin(call) + after + 500);
+  }
   static int64_t Begin(int64_t call) { return 1'000'000 + call * 100'000; }
 
   Json Report() const {
@@ -79,6 +92,9 @@ class ScriptedMeter {
   int64_t hold_ = 0;
   int64_t flush_ = 0;
   int64_t mark_ = 0;
+  int64_t touch_ = 0;
+  int64_t probe_ = 0;
+  int64_t warm_ = 0;
 };
 
 }  // namespace roofmark::gate

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -11,6 +13,12 @@
 
 namespace roofmark::gate {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 constexpr size_t kMinSlots = 3;
 constexpr size_t kMaxSlots = 16;
@@ -24,6 +32,14 @@ int64_t BytesOf(const std::vector<Tensor>& tensors) {
   return device::LayOut(tensors).bytes;
 }
 
+// Warm operands are to be in the cache: nothing has to push them out.
+int64_t ColdBytesOf(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> cold;
+  std::ranges::copy_if(tensors, std::back_inserter(cold),
+                       [](const Tensor& one) { return one.residency == Residency::kCold; });
+  return BytesOf(cold);
+}
+
 }  // namespace
 
 size_t SlotCount(const Workload& workload, const device::DeviceInfo& device, size_t contestants) {
@@ -32,12 +48,28 @@ size_t SlotCount(const Workload& workload, const device::DeviceInfo& device, siz
   const double usable = kUsableMemory * static_cast<double>(device.memory_bytes) - out;
   const auto fits =
       static_cast<size_t>(std::max(0.0, usable / (in + out * static_cast<double>(contestants))));
+  const double passing = static_cast<double>(ColdBytesOf(workload.inputs)) + out;
   const auto rotation =
-      static_cast<size_t>(2 * static_cast<double>(device.cache_bytes) / (in + out)) + 2;
-  const bool rotates = in + out <= kNoRotation * static_cast<double>(device.cache_bytes);
+      static_cast<size_t>(2 * static_cast<double>(device.cache_bytes) / passing) + 2;
+  const bool rotates = passing <= kNoRotation * static_cast<double>(device.cache_bytes);
   const size_t wanted = rotates ? std::clamp(rotation, kMinSlots, kMaxSlots) : 2;
   const size_t slots = std::min(wanted, fits);
   return slots >= 2 ? slots : 0;
+}
+
+ArenaMemory MemoryOf(const Workload& workload, size_t slots, size_t contestants,
+                     int64_t granularity) {
+  ArenaMemory memory;
+  const auto add = [&](const std::vector<Tensor>& tensors, size_t arenas) {
+    const int64_t bytes = (BytesOf(tensors) + granularity - 1) / granularity * granularity;
+    memory.held += bytes * static_cast<int64_t>(arenas);
+    for (const Tensor& tensor : tensors) {
+      memory.tensors += tensor.Bytes() * static_cast<int64_t>(arenas);
+    }
+  };
+  add(workload.inputs, slots);
+  add(workload.outputs, slots * contestants + 1);
+  return memory;
 }
 
 int64_t SeedOf(const std::string& secret, uint64_t number) {
@@ -100,7 +132,9 @@ Result<void> Session::Refill(size_t slot, const std::string& regime) {
 Result<void> Session::Refill(size_t slot, const std::string& regime, int64_t seed) {
   {
     const Stretch stretch(Part::kInputs);
+    const Clock::time_point begin = Clock::now();
     TRY(reference_.Inputs(InputName(slot), workload_, seed, regime));
+    refill_s_ = SecondsSince(begin);
   }
   const Stretch stretch(Part::kCompare);
   fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());
@@ -122,11 +156,13 @@ Result<bool> Session::Intact(size_t slot) {
 
 Result<void> Session::Expect(size_t slot) {
   const Stretch stretch(Part::kExpected);
+  const Clock::time_point begin = Clock::now();
   TRY(want_->Poison());
   TRY(reference_.Expected(InputName(slot), "want", workload_));
   if (!TRY(want_->GuardsIntact())) {
     return Fail(ErrorKind::kInput, workload_.Id() + ": the reference wrote outside its outputs");
   }
+  expect_s_ = SecondsSince(begin);
   return {};
 }
 

@@ -46,6 +46,9 @@ class Session {
   // Computes expected outputs for what lies in the slot; they stay in want() until the next call.
   Result<void> Expect(size_t slot);
   device::Arena& want() { return *want_; }
+  // What the last Refill and the last Expect took; 0 before the first.
+  double refill_s() const { return refill_s_; }
+  double expect_s() const { return expect_s_; }
 
   const Workload& workload() const { return workload_; }
   device::Device& device() { return device_; }
@@ -63,13 +66,27 @@ class Session {
   std::vector<std::unique_ptr<device::Arena>> inputs_;
   std::vector<std::vector<uint64_t>> fingerprints_;
   std::unique_ptr<device::Arena> want_;
+  double refill_s_ = 0;
+  double expect_s_ = 0;
 };
 
 // The seed of a session's draw of this number: the first 63 bits of SHA-256 over both.
 int64_t SeedOf(const std::string& secret, uint64_t number);
 
 // How many slots a workload gets: enough that the rotation touches more than twice the cache, at
-// least three so that addresses change, and at most what fits. 0 when not even two fit.
+// least three so that addresses change, and at most what fits. Operands that are warm by contract
+// do not count for the rotation. 0 when not even two fit.
 size_t SlotCount(const Workload& workload, const device::DeviceInfo& device, size_t contestants);
+
+// The memory of a workload's arenas: inputs and each contestant's outputs for every slot, and one
+// set of expected outputs. `tensors` is what the contract's data take, `held` what is allocated for
+// them on a device that allocates multiples of `granularity`, guards included. Comparing needs no
+// more than a page beside these.
+struct ArenaMemory {
+  int64_t tensors = 0;
+  int64_t held = 0;
+};
+ArenaMemory MemoryOf(const Workload& workload, size_t slots, size_t contestants,
+                     int64_t granularity);
 
 }  // namespace roofmark::gate

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "device/arena.h"
 #include "gate/clock_log.h"
+#include "gate/coldness.h"
 #include "model/verdict.h"
 #include "worker/worker.h"
 
@@ -45,8 +46,10 @@ struct BatchTimes {
   std::vector<std::string> kernels;  // distinct, "owner  ns  name"
   // Hashes of the code objects, each once, whose kernels ran as the language's (Owner::kDsl).
   std::vector<std::string> dsl_code;
-  // Evidence that work ran outside its call's window; empty when there is none.
+  // Evidence that work ran outside its call's window, or that a call left the device in another
+  // state; empty when there is none.
   std::string unsynchronised;
+  Coldness coldness;
   // The APIs through which foreign code was reached, most telling first: testimony, for a person.
   std::vector<std::string> called;
   // What this machine could not provide ("no CUPTI: published time is by events"); empty = all.
@@ -92,6 +95,8 @@ class Stopwatch {
   // Keeps the worker from running until its next Time or Attribute, where a machine can do so: the
   // next inputs are about to be written, and nobody is to work on them ahead of his call.
   virtual void Quiet(worker::Worker& /*worker*/) {}
+  // Lets a quiet worker run without being timed.
+  virtual void Wake(worker::Worker& /*worker*/) {}
   // Times the calls in order. `workspace` is the mapped workspace arena's name, or empty.
   // Outputs were poisoned by the caller; the caller checks them afterwards.
   virtual Result<worker::Answer<BatchTimes>> Time(worker::Worker& worker,
@@ -115,8 +120,9 @@ class Stopwatch {
   // Null where this device knows no disturbance. Requires: Prepare.
   virtual Result<worker::Answer<std::unique_ptr<Disturbance>>> Disturb(worker::Worker& worker);
   // Whether the three clocks of a workload agree; on disagreement the text names the fault (side
-  // stream, work after return, tampered timer). Empty when they agree.
-  virtual std::string ClockFault(const Clocks& clocks) const = 0;
+  // stream, work after return, tampered timer). Empty when they agree. `published_ns`:
+  // what the verdict gives as the time.
+  virtual std::string ClockFault(const Clocks& clocks, double published_ns) const = 0;
 };
 
 }  // namespace roofmark::gate

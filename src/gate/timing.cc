@@ -10,6 +10,14 @@
 namespace roofmark::gate {
 namespace {
 
+// A candidate that skips its work in every second call, which is what moves a median, passes four
+// checks of calls that it cannot know once in sixteen, and is judged on many shapes.
+constexpr int kLeastChecks = 4;
+// The 95 % interval of a median leaves out the extremes from nine samples on.
+constexpr size_t kLeastSamples = 10;
+// What drawing and checking the least number of samples may take without being noticed.
+constexpr double kCheapS = 0.6;
+
 // SOL is a lower bound of what the contract needs, so a time under it means that a clock, a
 // formula or a ceiling is wrong. Measured ceilings carry noise of their own, datasheet peaks round.
 double LightSlack(const Sol& sol) {
@@ -89,7 +97,8 @@ std::pair<Outcome, std::string> FaultOf(const Timing& timing, const Sol& sol,
             FallbackReason(timing, SharesOf(timing.owner_ns), options.require_adoption)};
   }
   if (!timing.refuted.empty()) return {Outcome::kFallback, timing.refuted};
-  if (std::string fault = stopwatch.ClockFault(*verdict.clocks); !fault.empty()) {
+  if (std::string fault = stopwatch.ClockFault(*verdict.clocks, verdict.time_ns->median);
+      !fault.empty()) {
     return {Outcome::kClocksDisagree, std::move(fault)};
   }
   if (verdict.time_ns->low <= 0) {
@@ -141,6 +150,13 @@ void Timing::Add(const BatchTimes& times) {
   }
   if (unsynchronised.empty()) unsynchronised = times.unsynchronised;
   if (level.empty()) level = times.level;
+  coldness.Add(times.coldness);
+}
+
+void Timing::Settle() {
+  if (unsynchronised.empty()) unsynchronised = WarmFault(coldness);
+  if (unsynchronised.empty()) unsynchronised = uneven.Fault();
+  cold_level = ColdnessText(coldness);
 }
 
 bool FellBack(const Timing& timing, Role role, double required) {
@@ -150,17 +166,32 @@ bool FellBack(const Timing& timing, Role role, double required) {
          Adoption(SharesOf(timing.owner_ns)) < required;
 }
 
-TimingPlan PlanFor(Effort effort) {
-  if (effort == Effort::kQuick) {
-    return {.min_samples = 16, .max_samples = 256, .target_width = 0.05, .budget_s = 1};
-  }
-  return {.min_samples = 32, .max_samples = 1024, .target_width = 0.02, .budget_s = 2};
+TimingPlan PlanFor(Effort effort, double sample_s) {
+  TimingPlan plan = effort == Effort::kQuick ? TimingPlan{.min_samples = 16,
+                                                          .max_samples = 256,
+                                                          .target_width = 0.05,
+                                                          .budget_s = 1,
+                                                          .full_checks = 8,
+                                                          .reference_s = 2}
+                                             : TimingPlan{.min_samples = 32,
+                                                          .max_samples = 1024,
+                                                          .target_width = 0.02,
+                                                          .budget_s = 2,
+                                                          .full_checks = 8,
+                                                          .reference_s = 4};
+  if (sample_s * static_cast<double>(plan.min_samples) <= kCheapS) return plan;
+  const auto affordable = static_cast<size_t>(kCheapS / sample_s);
+  plan.min_samples = std::clamp(affordable, kLeastSamples, plan.min_samples);
+  plan.full_checks = std::clamp(static_cast<int>(plan.min_samples / 4), kLeastChecks, 8);
+  return plan;
 }
 
 bool Enough(const Timing& timing, const TimingPlan& plan) {
-  if (timing.checked_in_full < kFullChecks) return false;
+  if (timing.checked_in_full < plan.full_checks) return false;
   const size_t samples = timing.time_ns.size();
+  if (timing.uneven.Suspects() && samples < plan.max_samples) return false;
   if (samples >= plan.max_samples || timing.spent_s >= plan.budget_s) return true;
+  if (samples >= plan.min_samples && timing.reference_s >= plan.reference_s) return true;
   return samples >= plan.min_samples &&
          MedianInterval(timing.time_ns).RelativeWidth() <= plan.target_width;
 }
@@ -187,6 +218,7 @@ void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,
   auto [outcome, reason] = FaultOf(timing, sol, stopwatch, options, verdict);
   contestant->Refuse(Gate::kPerformance, outcome, std::move(reason));
   if (!timing.level.empty()) verdict.level += "; " + timing.level;
+  if (!timing.cold_level.empty()) verdict.level += "; " + timing.cold_level;
   if (const std::string told = timing.device_clocks.Text(); !told.empty()) {
     verdict.level += "; " + told;
   }

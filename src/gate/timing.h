@@ -10,6 +10,7 @@
 #include "gate/judge.h"
 #include "gate/output_check.h"
 #include "gate/stopwatch.h"
+#include "gate/uneven.h"
 #include "model/verdict.h"
 
 namespace roofmark::gate {
@@ -27,12 +28,19 @@ struct Timing {
   // Why the candidate's code is not what computes, though by its provenance it is (witnesses.h).
   std::string refuted;
   std::string level;
+  Coldness coldness;
+  Uneven uneven;
+  std::string cold_level;  // ColdnessText
   ClockLog device_clocks;
   int checked_in_full = 0;
   double spent_s = 0;
+  double reference_s = 0;  // of the rounds that gave samples; shared by all contestants
   SeenOutputs seen;
 
   void Add(const BatchTimes& times);
+  // When sampling has ended: what the caches and the batches say goes into `unsynchronised` and
+  // `cold_level`.
+  void Settle();
 };
 
 struct TimingPlan {
@@ -40,8 +48,12 @@ struct TimingPlan {
   size_t max_samples = 0;
   double target_width = 0;  // relative width of the median's 95 % interval at which sampling ends
   double budget_s = 0;      // of timed batches per contestant
+  int full_checks = 0;      // timed calls that are compared in full, at least
+  double reference_s = 0;   // of the reference, after which the least number of samples is enough
 };
-TimingPlan PlanFor(Effort effort);
+// Where the reference takes `sample_s` seconds to draw a timed call's inputs and to check it, fewer
+// samples are asked for, never fewer than a median's 95 % interval needs.
+TimingPlan PlanFor(Effort effort, double sample_s);
 
 // Whether foreign code has the time of a candidate: its adoption is known, and under the required.
 bool FellBack(const Timing& timing, Role role, double required);
@@ -51,8 +63,9 @@ bool Enough(const Timing& timing, const TimingPlan& plan);
 
 // Relative width above which a result is called unstable instead of published as a number.
 inline constexpr double kUnstableWidth = 0.10;
-// At least this many timed calls are compared in full.
-inline constexpr int kFullChecks = 8;
+// Of a round's calls this share is compared in full, and never more than so many.
+inline constexpr double kCheckedShare = 0.5;
+inline constexpr size_t kMostChecksARound = 4;
 
 // Writes times, clocks, shares, attainment and the outcome into the contestant's verdict.
 void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,

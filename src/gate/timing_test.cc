@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate/timing.h"
 
+#include "base/stats.h"
 #include "base/testing.h"
 #include "gate/session.h"
 
@@ -17,7 +18,7 @@ class ScriptedStopwatch final : public Stopwatch {
                                           const std::string&, double) override {
     return worker::Answer<BatchTimes>(BatchTimes{});
   }
-  std::string ClockFault(const Clocks&) const override { return fault; }
+  std::string ClockFault(const Clocks&, double) const override { return fault; }
 
   std::string fault;
 };
@@ -51,6 +52,27 @@ class ConcludeTest : public testing::Test {
   device::DeviceInfo device_;
   ScriptedStopwatch stopwatch_;
 };
+
+TEST_F(ConcludeTest, OperandsThatWereWarmRefuseAndColdOnesAreReported) {
+  Timing timing = Steady();
+  timing.coldness = {.sampled = 100, .warm = 2, .misses = 100, .batches = 2};
+  timing.Settle();
+  EXPECT_THAT(Conclusion(timing).level, testing::HasSubstr("2 of 100 sampled lines"));
+  EXPECT_EQ(Conclusion(timing).outcome, Outcome::kPassed);
+  timing.coldness.warm = 60;
+  timing.Settle();
+  const Verdict verdict = Conclusion(timing);
+  EXPECT_EQ(verdict.outcome, Outcome::kUnsynchronised);
+  EXPECT_THAT(verdict.reason, testing::HasSubstr("60 of 100 sampled lines"));
+}
+
+TEST_F(ConcludeTest, ACallThatWorksForTheOthersRefuses) {
+  Timing timing = Steady();
+  const std::vector<double> times = {30'000, 1000, 1000, 1000, 1000, 1000};
+  for (int i = 0; i < 6; ++i) timing.uneven.Add(times, {0, 1, 2, 3, 4, 5});
+  timing.Settle();
+  EXPECT_EQ(Conclusion(timing).outcome, Outcome::kUnsynchronised);
+}
 
 TEST_F(ConcludeTest, PassesAStableTimeAndComputesAttainment) {
   const Verdict verdict = Conclusion(Steady(), {.ns = 500, .against = "datasheet"});
@@ -149,23 +171,47 @@ TEST_F(ConcludeTest, NamesTheEarliestFaultWhenThereAreSeveral) {
 }
 
 TEST(Enough, AsksForFullChecksWhateverTheInterval) {
-  const TimingPlan plan = PlanFor(Effort::kFull);
+  const TimingPlan plan = PlanFor(Effort::kFull, 0);
   Timing timing;
   timing.Add(Batch(std::vector<double>(40, 1000), Owner::kOwn));
   EXPECT_FALSE(Enough(timing, plan));
-  timing.checked_in_full = kFullChecks;
+  timing.checked_in_full = plan.full_checks;
   EXPECT_TRUE(Enough(timing, plan));
 }
 
 TEST(Enough, GoesOnWhileTheIntervalIsWideAndTheBudgetLasts) {
-  const TimingPlan plan = PlanFor(Effort::kFull);
+  const TimingPlan plan = PlanFor(Effort::kFull, 0);
   Timing timing;
   std::vector<double> spread;
   for (int i = 0; i < 40; ++i) spread.push_back(1000 + i * 10);
   timing.Add(Batch(spread, Owner::kOwn));
-  timing.checked_in_full = kFullChecks;
+  timing.checked_in_full = plan.full_checks;
   EXPECT_FALSE(Enough(timing, plan));
   timing.spent_s = plan.budget_s;
+  EXPECT_TRUE(Enough(timing, plan));
+}
+
+TEST(PlanFor, AsksForFewerSamplesWhereTheReferenceIsDearButNeverForTooFew) {
+  const TimingPlan cheap = PlanFor(Effort::kFull, 0.001);
+  EXPECT_EQ(cheap.min_samples, PlanFor(Effort::kFull, 0).min_samples);
+  const TimingPlan dearer = PlanFor(Effort::kFull, 0.03);
+  EXPECT_LT(dearer.min_samples, cheap.min_samples);
+  const TimingPlan dearest = PlanFor(Effort::kFull, 10);
+  EXPECT_EQ(dearest.min_samples, 10U);
+  EXPECT_EQ(dearest.full_checks, 4);
+  const std::vector<double> samples = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  EXPECT_GT(MedianInterval(samples).low, 1);
+}
+
+TEST(Enough, StopsAWideSampleOnceTheReferenceHasHadItsTime) {
+  const TimingPlan plan = PlanFor(Effort::kFull, 1);
+  Timing timing;
+  std::vector<double> spread;
+  for (int i = 0; i < 10; ++i) spread.push_back(1000 + i * 100);
+  timing.Add(Batch(spread, Owner::kOwn));
+  timing.checked_in_full = plan.full_checks;
+  EXPECT_FALSE(Enough(timing, plan));
+  timing.reference_s = plan.reference_s;
   EXPECT_TRUE(Enough(timing, plan));
 }
 
@@ -190,6 +236,29 @@ TEST(SlotCount, RotatesOverMoreThanTwiceTheCacheWithinMemory) {
   EXPECT_LT(SlotCount(workload, device, 1), slots);
   device.memory_bytes = 30 << 20;
   EXPECT_EQ(SlotCount(workload, device, 1), 0U);
+}
+
+TEST(SlotCount, WarmOperandsDoNotCountForTheRotation) {
+  Workload workload;
+  workload.inputs = {{.name = "x", .dtype = DType::kU8, .sizes = {8 << 20}},
+                     {.name = "w", .dtype = DType::kU8, .sizes = {32 << 20}}};
+  workload.outputs = {{.name = "y", .dtype = DType::kU8, .sizes = {8 << 20}}};
+  const device::DeviceInfo device{.cache_bytes = 60 << 20, .memory_bytes = int64_t{100} << 30};
+  const size_t cold = SlotCount(workload, device, 1);
+  workload.inputs[1].residency = Residency::kWarm;
+  const size_t warm = SlotCount(workload, device, 1);
+  EXPECT_GT(warm, cold);
+  EXPECT_GT(warm * (16 << 20), size_t{120} << 20);
+}
+
+TEST(ArenaMemory, CountsInputsOutputsOfEachContestantAndOneSetOfExpectedOutputs) {
+  Workload workload;
+  workload.inputs = {{.name = "x", .dtype = DType::kU8, .sizes = {100 << 20}}};
+  workload.outputs = {{.name = "y", .dtype = DType::kU8, .sizes = {50 << 20}}};
+  const ArenaMemory memory = MemoryOf(workload, 2, 3, int64_t{2} << 20);
+  EXPECT_EQ(memory.tensors, (int64_t{2} * 100 + 7 * 50) << 20);
+  EXPECT_GT(memory.held, memory.tensors);
+  EXPECT_LE(memory.held, memory.tensors + memory.tensors / 20);
 }
 
 }  // namespace

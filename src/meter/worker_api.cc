@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "device/cuda_import.h"
@@ -21,6 +22,7 @@ struct WorkerState {
   std::unique_ptr<device::CudaStage> stage;
   std::string testimony;
   std::string watched;
+  std::string findings;
 };
 
 WorkerState& State() {
@@ -123,6 +125,17 @@ int roofmark_stage_begin(void* stream, int calls, uint64_t hold_ns) {
                                    static_cast<int64_t>(hold_ns)));
 }
 
+int roofmark_stage_probe(uint64_t base, const uint64_t* offsets, uint64_t count) {
+  return State().stage == nullptr ? Fails("the stage is not open")
+                                  : Done(State().stage->Probe(base, std::span(offsets, count)));
+}
+
+int roofmark_stage_warm(uint64_t address, uint64_t bytes) {
+  if (State().stage == nullptr) return Fails("the stage is not open");
+  State().stage->KeepWarm(address, bytes);
+  return 0;
+}
+
 int roofmark_stage_before(void) {
   return State().stage == nullptr ? Fails("the stage is not open")
                                   : Done(State().stage->BeforeCall());
@@ -149,6 +162,22 @@ int roofmark_stage_times(double* event_ns, int* held) {
     *held = State().stage->held() ? 1 : 0;
   }
   return Done(times);
+}
+
+const char* roofmark_stage_findings(void) {
+  if (State().stage == nullptr) {
+    Fails("the stage is not open");
+    return nullptr;
+  }
+  const auto findings = State().stage->Findings();
+  if (Done(findings) != 0) return nullptr;
+  State().findings = findings->Dump();
+  return State().findings.c_str();
+}
+
+int roofmark_stage_disturb(int percent, uint64_t seed, uint64_t limit_ns) {
+  if (State().stage == nullptr) return Fails("the stage is not open");
+  return Done(State().stage->Disturb(percent, seed, static_cast<int64_t>(limit_ns)));
 }
 
 void roofmark_meter_start(void) {

@@ -24,12 +24,20 @@ int roofmark_cuda_synchronize(void);
 // The stage of timed calls (device/cuda_stage.h), from the cubin that the judge compiled.
 int roofmark_stage_open(const char* cubin, uint64_t cubin_bytes, uint64_t flush_bytes);
 int roofmark_stage_begin(void* stream, int calls, uint64_t hold_ns);
+// Of the call whose roofmark_stage_before comes next: lines of its operands whose coldness is
+// probed, and operands that are to be warm.
+int roofmark_stage_probe(uint64_t base, const uint64_t* offsets, uint64_t count);
+int roofmark_stage_warm(uint64_t address, uint64_t bytes);
 int roofmark_stage_before(void);
 int roofmark_stage_after(void);
 int roofmark_stage_end(void);
 int roofmark_stage_go(void);
 // `event_ns` has room for as many values as calls were announced; `held` becomes 0 or 1.
 int roofmark_stage_times(double* event_ns, int* held);
+// The findings of the batch that ran as JSON, or null; valid until the next call.
+const char* roofmark_stage_findings(void);
+// Occupies a part of the GPU for a while, and does not wait for it.
+int roofmark_stage_disturb(int percent, uint64_t seed, uint64_t limit_ns);
 
 void roofmark_meter_start(void);
 void roofmark_meter_discard(void);

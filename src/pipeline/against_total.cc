@@ -72,4 +72,10 @@ Against TotalAgainst(std::span<const WeighedComparison> all, double error_rate) 
   return total;
 }
 
+bool NotSlowerAnywhere(std::span<const WeighedComparison> lines) {
+  return std::ranges::all_of(ThoseThatCount(lines), [](const WeighedComparison& line) {
+    return line.against->NotSlower();
+  });
+}
+
 }  // namespace roofmark::pipeline

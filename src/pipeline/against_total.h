@@ -22,4 +22,7 @@ struct WeighedComparison {
 // Requires: not empty.
 Against TotalAgainst(std::span<const WeighedComparison> lines, double error_rate);
 
+// Whether every workload that counts, in the same sense, is shown to be not slower.
+bool NotSlowerAnywhere(std::span<const WeighedComparison> lines);
+
 }  // namespace roofmark::pipeline

@@ -52,6 +52,15 @@ TEST(TotalAgainst, IsNoNumberWhereAWeightedWorkloadHasNone) {
   EXPECT_EQ(TotalAgainst(lines, 0.01).standing, Standing::kFaster);
 }
 
+TEST(NotSlowerAnywhere, AsksForEvidenceOnEveryWorkloadThatCounts) {
+  const Against faster = Around(0.5, 0.001, 16);
+  const Against slower = Around(1.5, 0.001, 16);
+  const Against none{.reason = "x did not pass"};
+  EXPECT_TRUE(NotSlowerAnywhere({{{.weight = 1, .against = &faster}, {.against = &slower}}}));
+  EXPECT_FALSE(NotSlowerAnywhere({{{.against = &faster}, {.against = &slower}}}));
+  EXPECT_FALSE(NotSlowerAnywhere({{{.weight = 1, .against = &none}}}));
+}
+
 TEST(TotalAgainst, CountsAllAlikeWhereNoneHasAWeight) {
   const Against half = Around(0.5, 0.001, 16);
   const Against same = Around(1.0, 0.001, 16);

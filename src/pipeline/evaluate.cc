@@ -4,39 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <deque>
+#include <iterator>
 
 #include "gate/comparison.h"
 #include "gate/contestant.h"
 #include "gate/cpu_stopwatch.h"
 #include "gate/cuda_stopwatch.h"
 #include "gate/evidence.h"
+#include "gate/ledger.h"
 #include "gate/memory_watch.h"
+#include "pipeline/prepare.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
 
 namespace roofmark::pipeline {
 namespace {
-
-struct Field {
-  std::vector<std::unique_ptr<gate::Contestant>> owned;
-  std::vector<gate::Contestant*> all;
-  std::optional<size_t> baseline;  // in all
-};
-
-Result<Field> Assemble(const Operator& op, const std::vector<Entry>& entries,
-                       const device::DeviceInfo& device) {
-  Field field;
-  for (const Entry& entry : entries) {
-    std::unique_ptr<gate::Contestant> contestant =
-        TRY_IN(gate::Contestant::Make(entry.candidate, op, device), entry.candidate.name);
-    TRY_IN(contestant->Compile(), "compiling " + entry.candidate.name);
-    if (entry.baseline) field.baseline = field.all.size();
-    field.all.push_back(contestant.get());
-    field.owned.push_back(std::move(contestant));
-  }
-  return field;
-}
 
 // A workload that this machine cannot hold is not the candidates' fault, and must not end the run.
 std::vector<Verdict> Unsupported(const Workload& workload, const Field& field,
@@ -51,42 +34,35 @@ std::vector<Verdict> Unsupported(const Workload& workload, const Field& field,
   return verdicts;
 }
 
-Result<void> EvaluateOperator(const std::vector<const Workload*>& workloads,
-                              const std::vector<Entry>& entries, const Machine& machine,
-                              gate::JudgeOptions options, const VerdictSink& sink, size_t* done,
-                              size_t total) {
-  const Operator& op = *workloads.front()->op;
-  const Field field = TRY(Assemble(op, entries, machine.device->info()));
-  if (field.baseline) options.baseline = field.all[*field.baseline];
-  // Before any process of ours uses the device: what must be free again once they all have ended.
-  const std::optional<int64_t> free_bytes = TRY(machine.device->FreeMemory());
-  gate::Reference reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
-  const gate::Bench bench{*machine.device, reference, *machine.stopwatch};
-  for (const Workload* workload : workloads) {
-    Result<std::vector<Verdict>> verdicts =
-        gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
-    if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
-      verdicts = Unsupported(*workload, field, verdicts.error().message());
-      for (Verdict& verdict : *verdicts) {
-        gate::AddCircumstances(*workload, machine.device->info().kind, SolOf(*workload, machine),
-                               options, "", &verdict.evidence);
-      }
-      // What failed may have left workers and the device in any state. On a device that is not as
-      // it was, nothing more is judged: the next candidate would pay for the last one.
-      for (gate::Contestant* contestant : field.all) contestant->Restart();
-      reference.Stop();
-      TRY(gate::CheckHealth(*machine.device, free_bytes));
-      reference = TRY(gate::Reference::Start(op, machine.device->info().kind));
-    }
-    if (verdicts && field.baseline) {
-      gate::ExplainMissingComparisons(*field.baseline, &*verdicts);
-    }
-    ++*done;
-    for (const Verdict& verdict : TRY_IN(std::move(verdicts), workload->Id())) {
-      TRY(sink(verdict, *done, total));
+// One operator with its candidates and its workloads.
+struct Group {
+  std::vector<const Workload*> workloads;
+  std::vector<Entry> entries;
+};
+
+// In the order in which operators appear among the entries.
+Result<std::vector<Group>> GroupsOf(const std::vector<Workload>& workloads,
+                                    const std::vector<Entry>& entries) {
+  std::vector<std::string> operators;
+  for (const Entry& entry : entries) {
+    if (std::ranges::find(operators, entry.operator_name) == operators.end()) {
+      operators.push_back(entry.operator_name);
     }
   }
-  return {};
+  std::vector<Group> groups;
+  for (const std::string& name : operators) {
+    Group group;
+    for (const Workload& workload : workloads) {
+      if (workload.op->name == name) group.workloads.push_back(&workload);
+    }
+    if (group.workloads.empty()) {
+      return Fail(ErrorKind::kInput, "no workload of operator " + name + " is selected");
+    }
+    std::ranges::copy_if(entries, std::back_inserter(group.entries),
+                         [&](const Entry& entry) { return entry.operator_name == name; });
+    groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 // A card that was asked for must exist; one that would only be nice need not.
@@ -123,32 +99,74 @@ gate::Sol SolOf(const Workload& workload, const Machine& machine) {
       .ns = sol.sol_ns, .against = datasheet ? "datasheet" : "measured", .floor_ns = 1e9 * floor_s};
 }
 
+Result<std::optional<device::Lease>> TakeTurn(
+    const Machine& machine, const std::function<void(const std::string&)>& waiting) {
+  const device::DeviceInfo& device = machine.device->info();
+  if (device.kind != DeviceKind::kCuda) return std::optional<device::Lease>();
+  const gate::Stretch stretch(gate::Part::kWaiting);
+  return std::optional<device::Lease>(TRY(device::Lease::Take(device, waiting)));
+}
+
+Result<void> EvaluateField(const std::vector<const Workload*>& workloads, const Field& field,
+                           References* references, const Machine& machine,
+                           gate::JudgeOptions options, const VerdictSink& sink, size_t* done,
+                           size_t total) {
+  const Operator& op = *workloads.front()->op;
+  if (field.baseline) options.baseline = field.all[*field.baseline];
+  // What must be free again once these candidates and their reference have ended; references of
+  // other operators may stay as they are.
+  const std::optional<int64_t> free_bytes = TRY(machine.device->FreeMemory());
+  for (const Workload* workload : workloads) {
+    const gate::Bench bench{*machine.device, *TRY(references->Get(op)), *machine.stopwatch};
+    Result<std::vector<Verdict>> verdicts =
+        gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
+    if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
+      verdicts = Unsupported(*workload, field, verdicts.error().message());
+      for (Verdict& verdict : *verdicts) {
+        gate::AddCircumstances(*workload, machine.device->info().kind, SolOf(*workload, machine),
+                               options, "", &verdict.evidence);
+      }
+      // What failed may have left workers and the device in any state. On a device that is not as
+      // it was, nothing more is judged: the next candidate would pay for the last one.
+      for (gate::Contestant* contestant : field.all) contestant->Restart();
+      references->Drop(op);
+      TRY(gate::CheckHealth(*machine.device, free_bytes));
+    }
+    if (verdicts && field.baseline) {
+      gate::ExplainMissingComparisons(*field.baseline, &*verdicts);
+    }
+    ++*done;
+    for (const Verdict& verdict : TRY_IN(std::move(verdicts), workload->Id())) {
+      TRY(sink(verdict, *done, total));
+    }
+  }
+  return {};
+}
+
 Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<Entry>& entries,
                       const Machine& machine, const gate::JudgeOptions& options,
                       const VerdictSink& sink) {
-  std::vector<std::string> operators;  // in order of appearance
-  for (const Entry& entry : entries) {
-    if (std::ranges::find(operators, entry.operator_name) == operators.end()) {
-      operators.push_back(entry.operator_name);
-    }
-  }
-  std::map<std::string, std::vector<const Workload*>> by_operator;
+  const std::vector<Group> groups = TRY(GroupsOf(workloads, entries));
   size_t total = 0;
-  for (const Workload& workload : workloads) {
-    if (std::ranges::find(operators, workload.op->name) == operators.end()) continue;
-    by_operator[workload.op->name].push_back(&workload);
-    ++total;
-  }
+  for (const Group& group : groups) total += group.workloads.size();
+  const device::DeviceInfo& device = machine.device->info();
+  References references(device.kind);
+  std::deque<Preparation> preparations;
+  size_t begun = 0;
   size_t done = 0;
-  for (const std::string& name : operators) {
-    if (by_operator[name].empty()) {
-      return Fail(ErrorKind::kInput, "no workload of operator " + name + " is selected");
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Operator& op = *groups[i].workloads.front()->op;
+    TRY(references.Prefetch(op));
+    for (; begun < std::min(groups.size(), i + 1 + FieldsAhead(device.kind)); ++begun) {
+      preparations.push_back(
+          Preparation::Begin(*groups[begun].workloads.front()->op, groups[begun].entries, device));
     }
-    std::vector<Entry> playing;
-    for (const Entry& entry : entries) {
-      if (entry.operator_name == name) playing.push_back(entry);
-    }
-    TRY(EvaluateOperator(by_operator[name], playing, machine, options, sink, &done, total));
+    const Field field = TRY(preparations.front().Take());
+    preparations.pop_front();
+    // The next one starts while this one is measured.
+    if (begun > i + 1) TRY(references.Prefetch(*groups[i + 1].workloads.front()->op));
+    TRY(EvaluateField(groups[i].workloads, field, &references, machine, options, sink, &done,
+                      total));
   }
   return {};
 }

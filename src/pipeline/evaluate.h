@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "device/device.h"
+#include "device/lease.h"
 #include "gate/judge.h"
 #include "gate/stopwatch.h"
 #include "model/candidate.h"
@@ -31,6 +32,12 @@ struct Machine {
 // Opens the device. `card` is a name or path, or empty: then the card whose name or alias is in the
 // device's own name is taken, if there is one. Errors: kDevice, kNotFound, kInput.
 Result<Machine> OpenMachine(DeviceKind kind, const std::string& card);
+
+// Judges of one GPU take turns: two at once would disturb each other's times, and each would see
+// the other's memory come and go. Waits for the others; `waiting` is told whom for, when that takes
+// long. Nothing on a CPU. Errors: kIo where no lock can be made.
+Result<std::optional<device::Lease>> TakeTurn(
+    const Machine& machine, const std::function<void(const std::string&)>& waiting);
 
 // SOL time of a workload on this machine's card: against the datasheet where the card has one, else
 // against measured ceilings; 0 without a card.

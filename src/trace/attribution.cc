@@ -1,113 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of evidence: an operator around the launch that is one operator of ours; a kernel name
-// that speaks for itself; a container around it; glue. Everything is asked once per distinct name
-// and once per distinct set of arguments.
+// Everything is asked once per distinct name and once per distinct set of arguments; decision.h has
+// the order of evidence.
 #include "trace/attribution.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <tuple>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "trace/batch_lengths.h"
-#include "trace/recipe.h"
+#include "trace/decision.h"
+#include "trace/phase_split.h"
 
 namespace roofmark::trace {
 namespace {
-
-// Rules by text, each looked up once.
-class RuleCache {
- public:
-  RuleCache(const Rules& rules, const StringTable& text)
-      : rules_(rules), text_(text), ops_(text.size()), kernels_(text.size()) {}
-
-  const OpRule* Op(TextId name) {
-    Entry<OpRule>& entry = ops_[name];
-    if (!entry.asked) entry = {true, rules_.FindOp(text_.Text(name))};
-    return entry.rule;
-  }
-  const KernelRule* Kernel(TextId name) {
-    Entry<KernelRule>& entry = kernels_[name];
-    if (!entry.asked) entry = {true, rules_.FindKernel(text_.Text(name))};
-    return entry.rule;
-  }
-
- private:
-  template <typename T>
-  struct Entry {
-    bool asked = false;
-    const T* rule = nullptr;
-  };
-  const Rules& rules_;
-  const StringTable& text_;
-  std::vector<Entry<OpRule>> ops_;
-  std::vector<Entry<KernelRule>> kernels_;
-};
-
-// A profile whose operators can claim kernels: the profile itself, or a capture of its graphs.
-struct Place {
-  const Profile* profile;
-  const OpForest* forest;
-  RuleCache rules;
-  uint32_t first_call;  // numbers of operator calls, distinct over all places
-};
-
-// What the operators around a launch say.
-struct Surroundings {
-  const OpRule* rule = nullptr;  // of the operator that is one of ours, else of a container
-  uint32_t op = kNone32;         // its row
-  const OpRule* generic = nullptr;
-  uint32_t generic_op = kNone32;
-};
-
-Surroundings LookAround(Place& place, uint32_t op) {
-  Surroundings around;
-  for (; op != kNone32; op = place.forest->Parent(op)) {
-    const OpRule* rule = place.rules.Op(place.profile->ops[op].name);
-    if (rule == nullptr) continue;
-    if (rule->level == OpLevel::kGeneric) {
-      if (around.generic == nullptr) {
-        around.generic = rule;
-        around.generic_op = op;
-      }
-      continue;
-    }
-    if (rule->level == OpLevel::kOperator) {
-      around.rule = rule;
-      around.op = op;
-      return around;
-    }
-    if (around.rule == nullptr) {
-      around.rule = rule;
-      around.op = op;
-    }
-  }
-  return around;
-}
-
-// Which operator, and the call whose arguments give its shape.
-struct Decision {
-  std::string_view op;
-  const OpRule* shaped_by = nullptr;
-  uint32_t call = kNone32;
-};
-
-Decision Decide(const Surroundings& around, const KernelRule* kernel) {
-  const auto by_op = [&] { return Decision{around.rule->op, around.rule, around.op}; };
-  if (around.rule != nullptr && around.rule->level == OpLevel::kOperator) return by_op();
-  if (kernel != nullptr && kernel->level != OpLevel::kGeneric) {
-    Decision decision{.op = kernel->op};
-    if (around.rule != nullptr && around.rule->op == kernel->op) {
-      decision.shaped_by = around.rule;
-      decision.call = around.op;
-    }
-    return decision;
-  }
-  if (around.rule != nullptr) return by_op();
-  if (kernel != nullptr) return {.op = kernel->op};
-  if (around.generic != nullptr) {
-    return {around.generic->op, around.generic, around.generic_op};
-  }
-  return {};
-}
 
 // Arguments as texts; views into a profile's string table.
 struct ArgumentTexts {
@@ -161,11 +69,12 @@ class Attributor {
  public:
   Attributor(const Profile& profile, const LinkedProfile& linked, const OpForest& forest,
              const std::vector<std::unique_ptr<CaptureProfile>>& captures, const Rules& rules,
-             Phase file_phase)
-      : profile_(profile), linked_(linked), captures_(captures), file_phase_(file_phase) {
+             const AttributionOptions& options)
+      : profile_(profile), linked_(linked), captures_(captures), options_(options) {
     AddPlace(profile, forest, rules);
     for (const auto& capture : captures) AddPlace(capture->profile, *capture->forest, rules);
     for (Place& place : places_) CollectFacts(place);
+    for (const auto& [fact, value] : options.facts) facts_.emplace(fact, value);
   }
 
   Attribution Run() {
@@ -178,12 +87,28 @@ class Attributor {
     for (uint32_t row = 0; row < profile_.kernels.size(); ++row) {
       TakeKernel(row, pairing.origins[row]);
     }
+    for (auto& [text, explanation] : explained_) {
+      out_.explanations.push_back(std::move(explanation));
+    }
+    std::ranges::stable_sort(out_.explanations, std::greater<>(), &Explanation::sum_ns);
     return std::move(out_);
   }
 
  private:
   using ClaimKey = std::tuple<std::string_view, const OpRule*, const char*, const char*,
-                              const char*, uint32_t, Phase>;
+                              const char*, uint32_t, int64_t, Phase>;
+
+  // One launch and what is known of it.
+  struct Taken {
+    uint32_t row = 0;
+    const Link* link = nullptr;
+    const KernelRule* kernel = nullptr;
+    const CapturedOrigin* origin = nullptr;
+    Place* place = nullptr;
+    uint32_t op = kNone32;
+    Decision decision;
+    Phase phase = Phase::kUnknown;
+  };
 
   void AddPlace(const Profile& profile, const OpForest& forest, const Rules& rules) {
     places_.push_back({&profile, &forest, RuleCache(rules, profile.text), next_call_});
@@ -223,24 +148,33 @@ class Attributor {
     return true;
   }
 
+  const StepLabel* LabelOf(const Link& link) const {
+    return link.label == kNone32 ? nullptr : &linked_.labels[link.label];
+  }
+
   Phase PhaseOf(const Link& link, const KernelRule* kernel) const {
-    if (link.label != kNone32) return linked_.labels[link.label].phase;
-    if (file_phase_ != Phase::kUnknown) return file_phase_;
-    return kernel == nullptr ? Phase::kUnknown : kernel->phase;
+    const Phase named = kernel == nullptr ? Phase::kUnknown : kernel->phase;
+    if (const StepLabel* label = LabelOf(link)) {
+      // Where a mixed step launches kernels of its own for one phase, their names say which.
+      return label->phase == Phase::kMixed && named != Phase::kUnknown ? named : label->phase;
+    }
+    return options_.file_phase != Phase::kUnknown ? options_.file_phase : named;
   }
 
   void TakeKernel(uint32_t row, const CapturedOrigin& origin) {
-    const Link& link = linked_.links[row];
-    const KernelRule* kernel = places_[0].rules.Kernel(profile_.kernels[row].name);
+    Taken taken{.row = row, .link = &linked_.links[row], .origin = &origin};
+    const Link& link = *taken.link;
+    taken.kernel = places_[0].rules.Kernel(profile_.kernels[row].name);
     const bool captured = origin.capture != kNone32;
-    Place& place = places_[captured ? origin.capture + 1 : 0];
-    const uint32_t op = captured ? origin.op : link.kind == LinkKind::kGraph ? kNone32 : link.op;
-    const Decision decision = Decide(LookAround(place, op), kernel);
-    out_.claim_of.push_back(ClaimFor(place, decision, link, PhaseOf(link, kernel)));
+    taken.place = &places_[captured ? origin.capture + 1 : 0];
+    taken.op = captured ? origin.op : link.kind == LinkKind::kGraph ? kNone32 : link.op;
+    taken.decision = Decide(LookAround(*taken.place, taken.op), taken.kernel);
+    taken.phase = PhaseOf(link, taken.kernel);
+    out_.claim_of.push_back(ClaimFor(taken));
     // Each replay of a captured call is a call of its own; replays are told apart by their launch.
-    uint32_t call = decision.call;
+    uint32_t call = taken.decision.call;
     if (call != kNone32) {
-      call += place.first_call;
+      call += taken.place->first_call;
       if (captured || link.kind == LinkKind::kGraphNode) {
         const auto [entry, fresh] = replays_.try_emplace({link.call, call}, next_call_);
         if (fresh) ++next_call_;
@@ -248,50 +182,182 @@ class Attributor {
       }
     }
     out_.call_of.push_back(call);
-    out_.auxiliary.push_back(kernel != nullptr && kernel->auxiliary);
+    out_.auxiliary.push_back(taken.kernel != nullptr && taken.kernel->auxiliary);
+    if (!options_.explain.empty()) Explain(taken);
   }
 
-  uint32_t ClaimFor(const Place& place, const Decision& decision, const Link& link, Phase phase) {
+  // A mixed step's claims, and those of graphs that were padded, depend on the step.
+  uint32_t ClaimFor(const Taken& taken) {
+    const Decision& decision = taken.decision;
+    const OpRule* shaped_by = decision.shaped_by;
     ArgumentTexts texts;
-    if (decision.shaped_by != nullptr) texts = TextsOf(place, decision.call);
-    const bool labelled = decision.shaped_by != nullptr && decision.shaped_by->lengths;
-    const ClaimKey key{decision.op,
-                       decision.shaped_by,
-                       texts.dims.data(),
-                       texts.types.data(),
-                       texts.concrete.data(),
-                       labelled ? link.label : kNone32,
-                       phase};
+    if (shaped_by != nullptr) texts = TextsOf(*taken.place, decision.call);
+    const bool of_step = taken.phase == Phase::kMixed || taken.origin->tokens > 0 ||
+                         (shaped_by != nullptr && shaped_by->lengths);
+    const ClaimKey key{decision.op,           shaped_by,
+                       texts.dims.data(),     texts.types.data(),
+                       texts.concrete.data(), of_step ? taken.link->label : kNone32,
+                       taken.origin->tokens,  taken.phase};
     const auto [entry, fresh] = known_.try_emplace(key, static_cast<uint32_t>(out_.claims.size()));
     if (!fresh) return entry->second;
-    Claim claim{.op = std::string(decision.op), .axes = {}, .dtypes = {}, .phase = phase};
-    if (decision.shaped_by != nullptr && !texts.dims.empty()) {
-      const OpArguments arguments = ParseArguments(texts.dims, texts.types, texts.concrete);
-      const StepLabel* label = link.label == kNone32 ? nullptr : &linked_.labels[link.label];
-      const Recorded recorded = place.profile == &profile_ && link.kind != LinkKind::kGraphNode
-                                    ? Recorded::kAtCall
-                                    : Recorded::kAtCapture;
-      claim.axes = ReadAxes(*decision.shaped_by, arguments, facts_, label, recorded);
-      for (const auto& [tensor, argument] : decision.shaped_by->dtypes) {
-        const auto at = static_cast<size_t>(argument);
-        if (at < arguments.types.size()) {
-          claim.dtypes[tensor] = ElementTypeName(arguments.types[at]);
-        }
+    const uint32_t number = entry->second;
+    Claim claim{.op = std::string(decision.op), .phase = taken.phase};
+    if (shaped_by != nullptr && !texts.dims.empty()) GiveShape(taken, texts, claim);
+    out_.claims.push_back(std::move(claim));
+    if (taken.phase == Phase::kMixed) Split(number, LabelOf(*taken.link));
+    return number;
+  }
+
+  void GiveShape(const Taken& taken, const ArgumentTexts& texts, Claim& claim) const {
+    const OpRule& rule = *taken.decision.shaped_by;
+    const OpArguments arguments = ParseArguments(texts.dims, texts.types, texts.concrete);
+    const StepLabel* label = LabelOf(*taken.link);
+    const bool at_call =
+        taken.place->profile == &profile_ && taken.link->kind != LinkKind::kGraphNode;
+    claim.axes = ReadAxes(rule, arguments, facts_, label,
+                          at_call ? Recorded::kAtCall : Recorded::kAtCapture);
+    for (const auto& [tensor, argument] : rule.dtypes) {
+      const auto at = static_cast<size_t>(argument);
+      if (at < arguments.types.size()) claim.dtypes[tensor] = ElementTypeName(arguments.types[at]);
+    }
+    if (label == nullptr) return;
+    if (rule.lengths) MeasureLengths(*label, claim);
+    MeasurePadding(*label, taken.origin->tokens, claim);
+  }
+
+  static void MeasureLengths(const StepLabel& label, Claim& claim) {
+    const auto take = [&](const char* name, int64_t one, int64_t other) {
+      if (one >= 0 && other >= 0) claim.measures[name] = one + other;
+    };
+    const auto known = [](const StepPart& part, int64_t value) {
+      return part.sequences == 0 ? int64_t{0} : value;
+    };
+    const StepPart& a = label.context;
+    const StepPart& b = label.generation;
+    take("q", a.tokens, b.tokens);
+    take("k", known(a, a.keys), known(b, b.keys));
+    take("qq", known(a, a.tokens_squared), known(b, b.tokens_squared));
+    take("qk", known(a, a.tokens_keys), known(b, b.tokens_keys));
+  }
+
+  // A graph runs the number of tokens that it was captured for, whatever the step had.
+  static void MeasurePadding(const StepLabel& label, int64_t captured, Claim& claim) {
+    const int64_t tokens = label.context.tokens + label.generation.tokens;
+    if (captured <= 0 || tokens <= 0 || tokens > captured) return;
+    for (const auto& [axis, value] : claim.axes) {
+      const int64_t* size = std::get_if<int64_t>(&value);
+      if (size == nullptr || *size == 0 || *size % captured != 0) continue;
+      if (axis == "tokens" || axis == "rows" || axis == "m") {
+        claim.measures["true." + axis] = *size / captured * tokens;
       }
     }
-    out_.claims.push_back(std::move(claim));
-    return entry->second;
+  }
+
+  // What the work of an operator of ours is proportional to.
+  static WorkUnit UnitOf(std::string_view op) {
+    if (op.find("attention") != std::string_view::npos) return WorkUnit::kScores;
+    return op == "sampling" || op == "topk_filter" ? WorkUnit::kSequences : WorkUnit::kTokens;
+  }
+
+  void Split(uint32_t number, const StepLabel* label) {
+    if (label == nullptr) return;
+    const auto weights = WeightsOf(*label, UnitOf(out_.claims[number].op));
+    if (!weights) return;
+    const bool prefill = weights->prefill >= weights->decode;
+    Claim other = out_.claims[number];
+    other.measures.clear();
+    other.phase = prefill ? Phase::kDecode : Phase::kPrefill;
+    Claim& here = out_.claims[number];
+    here.phase = prefill ? Phase::kPrefill : Phase::kDecode;
+    here.split = ClaimSplit{.other = static_cast<uint32_t>(out_.claims.size()),
+                            .part = prefill ? weights->decode : weights->prefill,
+                            .whole = weights->prefill + weights->decode};
+    out_.claims.push_back(std::move(other));
+  }
+
+  std::string HowLaunched(const Taken& taken) const {
+    const Link& link = *taken.link;
+    const std::string by =
+        link.call == kNone32
+            ? "by a call that the profile does not hold"
+            : fmt::format("by {}", profile_.text.Text(profile_.calls[link.call].name));
+    if (taken.origin->capture != kNone32) {
+      return by +
+             (taken.origin->tokens < 0
+                  ? ", node of a graph that a capture profile has"
+                  : fmt::format(", node of a graph captured for {} tokens", taken.origin->tokens));
+    }
+    switch (link.kind) {
+      case LinkKind::kGraph:
+        return by + ", node of a graph without its capture";
+      case LinkKind::kGraphNode:
+        return by + ", node of a graph, by the creation of the node";
+      case LinkKind::kExternalId:
+        return by + ", operator by its External id";
+      case LinkKind::kContainment:
+        return by + ", operator around the call";
+      case LinkKind::kNone:
+        break;
+    }
+    return by + ", no operator around it";
+  }
+
+  std::string WhichPhase(const Taken& taken, const Claim& claim) const {
+    const char* source = "nothing says it";
+    const StepLabel* label = LabelOf(*taken.link);
+    if (label != nullptr && label->phase == taken.phase) {
+      source = "the step's label";
+    } else if (label == nullptr && options_.file_phase != Phase::kUnknown) {
+      source = "the file's name";
+    } else if (taken.phase != Phase::kUnknown) {
+      source = "the kernel's rule";
+    }
+    if (claim.split) {
+      return fmt::format("mixed step: {} of {} parts {}, the rest {}",
+                         claim.split->whole - claim.split->part, claim.split->whole,
+                         PhaseName(claim.phase), PhaseName(out_.claims[claim.split->other].phase));
+    }
+    return fmt::format("{}: {}", PhaseName(claim.phase), source);
+  }
+
+  std::string WhichShape(const Taken& taken, const Claim& claim) const {
+    if (!claim.axes.empty()) return AxesToJson(claim.axes).Dump();
+    if (taken.decision.shaped_by == nullptr) return "unknown: no operator gives it";
+    const CpuOp& op = taken.place->profile->ops[taken.decision.call];
+    if (op.dims == kNoText) return "unknown: the operator's sizes were not recorded";
+    if (taken.decision.shaped_by->axes.empty()) return "unknown: its rule has no axes";
+    return fmt::format("unknown: the recipe of {} does not fit {}", taken.decision.shaped_by->where,
+                       ValidUtf8(taken.place->profile->text.Text(op.dims)));
+  }
+
+  void Explain(const Taken& taken) {
+    const Launch& launch = profile_.kernels[taken.row];
+    const std::string_view name = profile_.text.Text(launch.name);
+    if (name.find(options_.explain) == std::string_view::npos) return;
+    const Claim& claim = out_.claims[out_.claim_of.back()];
+    std::vector<std::string> lines = {ValidUtf8(name), "launched   " + HowLaunched(taken)};
+    for (std::string& line :
+         DescribeDecision(*taken.place, taken.op, taken.kernel, taken.decision)) {
+      lines.push_back(std::move(line));
+    }
+    lines.push_back("shape      " + WhichShape(taken, claim));
+    lines.push_back("phase      " + WhichPhase(taken, claim));
+    Explanation& explanation = explained_[Join(lines, "\n")];
+    explanation.lines = std::move(lines);
+    ++explanation.launches;
+    explanation.sum_ns += launch.dur_ns;
   }
 
   const Profile& profile_;
   const LinkedProfile& linked_;
   const std::vector<std::unique_ptr<CaptureProfile>>& captures_;
-  Phase file_phase_;
+  const AttributionOptions& options_;
   std::vector<Place> places_;
   Facts facts_;
   std::vector<std::string> disputed_;
   std::map<ClaimKey, uint32_t> known_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> replays_;
+  std::map<std::string, Explanation> explained_;  // by their lines
   uint32_t next_call_ = 0;
   Attribution out_;
 };
@@ -300,8 +366,8 @@ class Attributor {
 
 Attribution Attribute(const Profile& profile, const LinkedProfile& linked, const OpForest& forest,
                       const std::vector<std::unique_ptr<CaptureProfile>>& captures,
-                      const Rules& rules, Phase file_phase) {
-  return Attributor(profile, linked, forest, captures, rules, file_phase).Run();
+                      const Rules& rules, const AttributionOptions& options) {
+  return Attributor(profile, linked, forest, captures, rules, options).Run();
 }
 
 }  // namespace roofmark::trace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,17 @@
 #include "trace/graph_pairing.h"
 #include "trace/links.h"
 #include "trace/profile.h"
+#include "trace/recipe.h"
 #include "trace/rules.h"
 
 namespace roofmark::trace {
+
+// A mixed step's other phase, which has a part of each launch of the claim.
+struct ClaimSplit {
+  uint32_t other = kNone32;  // its claim
+  int64_t part = 0;          // its weight, of
+  int64_t whole = 1;
+};
 
 // What some kernels of a profile have been attributed to.
 struct Claim {
@@ -24,6 +33,19 @@ struct Claim {
   Axes axes;                                  // empty where the shape is unknown
   std::map<std::string, std::string> dtypes;  // element types by tensor of the card
   Phase phase = Phase::kUnknown;
+  // Launches, calls and measures count here; time is shared (PartOf in phase_split.h). Here is the
+  // phase with more of it.
+  std::optional<ClaimSplit> split;
+  // Of one call, as the step's label states them: "true.AXIS" where a graph was padded to the axis;
+  // of attention "q", "k", "qq" and "qk" (sums over the sequences).
+  std::map<std::string, int64_t> measures;
+};
+
+// Why some launches of a kernel were claimed as they were, for a person.
+struct Explanation {
+  std::vector<std::string> lines;
+  uint64_t launches = 0;
+  int64_t sum_ns = 0;
 };
 
 struct Attribution {
@@ -34,11 +56,18 @@ struct Attribution {
   std::vector<uint32_t> call_of;
   std::vector<bool> auxiliary;  // by kernel: not the main kernel of its operator
   PairingReport pairing;
+  std::vector<Explanation> explanations;  // of the kernels that were asked about, longest first
 };
 
-// `file_phase` is the phase that the profile's name states, for kernels that have no label.
+struct AttributionOptions {
+  Phase file_phase = Phase::kUnknown;  // that the profile's name states, where there is no label
+  // Sizes that are known of the model; where operators of the profile tell other ones, those win.
+  Facts facts;
+  std::string explain;  // part of the names of kernels to explain; empty = none
+};
+
 Attribution Attribute(const Profile& profile, const LinkedProfile& linked, const OpForest& forest,
                       const std::vector<std::unique_ptr<CaptureProfile>>& captures,
-                      const Rules& rules, Phase file_phase);
+                      const Rules& rules, const AttributionOptions& options);
 
 }  // namespace roofmark::trace

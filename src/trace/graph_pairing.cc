@@ -227,7 +227,8 @@ GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
         continue;
       }
       pairing.origins[nodes[i].kernel] = {match.candidate->capture,
-                                          match.candidate->graph->nodes[match.nodes[i]].op};
+                                          match.candidate->graph->nodes[match.nodes[i]].op,
+                                          match.candidate->graph->tokens};
     }
     if (match.candidate == nullptr) {
       ++report.unpaired;

@@ -19,6 +19,7 @@ namespace roofmark::trace {
 struct CapturedOrigin {
   uint32_t capture = kNone32;  // index of the capture profile; kNone32 = not paired
   uint32_t op = kNone32;       // row in its ops
+  int64_t tokens = -1;         // that the graph was captured for; -1 = not said
 };
 
 struct PairingReport {

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "base/text.h"
+#include "trace/rule_stub.h"
 #include "trace/trace.h"
 
 namespace roofmark::trace {
@@ -201,8 +204,7 @@ TEST_F(PublicProfiles, PhasesComeFromLabels) {
       {"sglang_decode_b300_vs_mi300/deepseek_r1_MI300-TP-0-DECODE.trace.json.gz", Phase::kDecode},
       {"kineto_rocm/sglang_prefilldecode_eager/sglang_Qwen3-8B_prefilldecode.json.gz",
        Phase::kPrefill},
-      {"kineto_cuda/vllm_gptoss_b200_eager.json.gz", Phase::kPrefill},
-      {"kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz", Phase::kMixed}};
+      {"kineto_cuda/vllm_gptoss_b200_eager.json.gz", Phase::kPrefill}};
   for (const auto& [path, phase] : phases) {
     const std::map<Phase, int64_t> times = TimeByPhase(MineShared(path));
     EXPECT_EQ(times.size(), 1U) << path;
@@ -214,13 +216,47 @@ TEST_F(PublicProfiles, AttentionOfAMixedStepKeepsTheLabelsSums) {
   const ProfileSummary summary =
       MineShared("kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz");
   const std::vector<AggregateCell> cells = CellsOf(summary, "unified_attention");
-  ASSERT_EQ(cells.size(), 1U);
+  ASSERT_EQ(cells.size(), 2U);  // prefill, which counts the calls, and its part of decode
+  EXPECT_EQ(cells[0].phase, Phase::kPrefill);
+  EXPECT_EQ(cells[1].phase, Phase::kDecode);
+  EXPECT_GT(cells[0].calls, 0);
+  EXPECT_EQ(cells[1].calls, 0);
   const std::vector<int64_t> q = List(cells[0], "q_lens");
   const std::vector<int64_t> kv = List(cells[0], "kv_lens");
   EXPECT_EQ(q.size(), 46U);
   EXPECT_EQ(std::accumulate(q.begin(), q.end(), int64_t{0}), 8155 + 37);
   EXPECT_EQ(std::accumulate(kv.begin(), kv.end(), int64_t{0}), 8430 + 34489);
   EXPECT_EQ(Axis(cells[0], "page_size"), 32);  // told by the operator that writes the cache
+}
+
+// Each operator's time of the mixed step, by tokens; attention's by pairs of queries and keys,
+// sampling's by sequences.
+TEST_F(PublicProfiles, MixedStepsAreSplitByTheirLabelsMoments) {
+  const ProfileSummary summary =
+      MineShared("kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz");
+  std::map<std::string, std::map<Phase, int64_t>> times;
+  std::map<std::string, int64_t> launches;
+  for (const AggregateCell& cell : summary.aggregate.cells) {
+    times[cell.op][cell.phase] += cell.exposed_ns;
+    launches[cell.op] += cell.launches;
+  }
+  int64_t total = 0;
+  for (const auto& [op, phases] : times) {
+    double share = 37.0 / 8192;
+    if (op == "unified_attention") {
+      const double scores = 7671310 - 7475785 / 2;
+      share = 34489.0 / (scores + 34489.0);
+    }
+    if (op == "sampling") share = 37.0 / 46;
+    int64_t sum = 0;
+    for (const auto& [phase, time] : phases) sum += time;
+    total += sum;
+    ASSERT_EQ(phases.size(), 2U) << op;
+    EXPECT_NEAR(static_cast<double>(phases.at(Phase::kDecode)), share * static_cast<double>(sum),
+                static_cast<double>(launches[op]))
+        << op;
+  }
+  EXPECT_EQ(total, summary.aggregate.busy_ns);
 }
 
 TEST_F(PublicProfiles, OldProfilesAreLinkedByContainmentOnly) {
@@ -234,6 +270,68 @@ TEST_F(PublicProfiles, OverlapIsSharedAndNotCountedTwice) {
       MineShared("sglang_decode_b300_vs_mi300/deepseek_r1_B300-TP-0-DECODE.trace.json.gz");
   EXPECT_EQ(summary.aggregate.sum_ns, 4125258);
   EXPECT_EQ(summary.aggregate.busy_ns, 3637277);
+}
+
+TEST(Mining, ExplainsWhichRuleClaimsAKernelAndWhy) {
+  const ProfileSummary summary =
+      Mine(kRecorded / "dense_decode_graph.json.gz", {.explain = "rms_norm"});
+  ASSERT_FALSE(summary.explanations.empty());
+  const std::string text = Join(summary.explanations[0].lines, "\n");
+  EXPECT_THAT(text, testing::HasSubstr("node of a graph captured for 32 tokens"));
+  EXPECT_THAT(text, testing::HasSubstr("roofmark.toml: op"));
+  EXPECT_THAT(text, testing::HasSubstr("one of ours"));
+  EXPECT_THAT(text, testing::HasSubstr("decode: the step's label"));
+  EXPECT_THAT(text, testing::HasSubstr("\"tokens\": 32"));
+  EXPECT_TRUE(
+      Mine(kRecorded / "dense_decode.json.gz", {.explain = "no such"}).explanations.empty());
+}
+
+TEST(Mining, SaysWhatAProfileLacks) {
+  const auto ids = [](const ProfileSummary& summary) {
+    std::set<std::string> found;
+    for (const Finding& finding : summary.findings) found.insert(finding.id);
+    return found;
+  };
+  using testing::Contains;
+  const fs::path data = kSource / "src/trace/testdata";
+  EXPECT_THAT(ids(Mine(data / "nsys_graph.sqlite")), Contains("nodes"));
+  EXPECT_THAT(ids(Mine(data / "run_kernel_trace.csv")), Contains("operators"));
+  EXPECT_THAT(ids(Mine(data / "nsys_3_25.sqlite")), Contains("calls"));
+  EXPECT_THAT(ids(Mine(data / "two_steps.json")), Contains("graphs"));
+  EXPECT_THAT(ids(Mine(data / "two_steps.json")), Contains("rules"));
+  const TempDir folder = TempDir::Make("check").value();
+  EXPECT_THAT(WriteFile(folder.path() / "p.json", "{\"traceEvents\": []}"), IsOk());
+  const ProfileSummary empty = Mine(folder.path() / "p.json");
+  ASSERT_FALSE(empty.findings.empty());
+  EXPECT_EQ(empty.findings[0].weight, Weight::kUnusable);
+  for (const Finding& finding : Mine(kRecorded / "dense_decode_graph.json.gz").findings) {
+    EXPECT_EQ(finding.weight, Weight::kNote) << finding.id << ": " << finding.what;
+  }
+}
+
+TEST(Mining, GivesGraphNodesTheShapesOfTheirCreation) {
+  const ProfileSummary summary = Mine(kSource / "src/trace/testdata/nsys_graph.sqlite");
+  const std::vector<AggregateCell> products = CellsOf(summary, "gemm");
+  ASSERT_EQ(products.size(), 1U);
+  EXPECT_EQ(Axis(products[0], "m"), 300);
+  EXPECT_EQ(Axis(products[0], "k"), 1024);
+  EXPECT_EQ(products[0].phase, Phase::kDecode);
+  EXPECT_EQ(products[0].calls, 2);                                    // each replay is a call
+  EXPECT_EQ(summary.json.Find("unattributed_ns")->as_int(), 50'000);  // the graph as a whole
+}
+
+TEST(RuleStubs, NameKernelsByTheirBase) {
+  EXPECT_EQ(BaseKernelName("void at::native::(anonymous namespace)::fused_dropout_kernel_vec<float,"
+                           " 1, (bool)0>(at::cuda::detail::TensorInfo<float, int>, float)"),
+            "fused_dropout_kernel_vec");
+  EXPECT_EQ(BaseKernelName("_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256EE"),
+            "add_rmsnorm_quant_kernel");
+  EXPECT_EQ(BaseKernelName("nvjet_tst_192x192_64x4"), "nvjet_tst_192x192_64x4");
+  EXPECT_EQ(BaseKernelName(""), "");
+  const std::string stubs =
+      RuleStubs({{"void f<1>(int)", 10, 1}, {"g", 2000, 3}, {"f<2>()", 5, 1}});
+  EXPECT_LT(stubs.find("[\"g\"]"), stubs.find("[\"f\"]"));
+  EXPECT_THAT(Json::ParseToml(stubs), IsOk());
 }
 
 TEST(FindProfiles, ReadsManifests) {

@@ -217,6 +217,7 @@ Result<void> Rules::State::AddFile(const fs::path& path) {
   if (document.Find("op") != nullptr) {
     for (const Json& table : TRY(document.ArrayAt("op"))->array()) {
       TRY_IN(AddOp(table), fmt::format("{}: op {}", path.string(), ++number));
+      op_rules.back()->where = fmt::format("{}: op {}", path.filename().string(), number);
     }
   }
   number = 0;
@@ -224,6 +225,7 @@ Result<void> Rules::State::AddFile(const fs::path& path) {
     for (const Json& table : TRY(document.ArrayAt("kernel"))->array()) {
       kernels.push_back(
           TRY_IN(ReadKernelRule(table), fmt::format("{}: kernel {}", path.string(), ++number)));
+      kernels.back().rule.where = fmt::format("{}: kernel {}", path.filename().string(), number);
     }
   }
   return {};

@@ -34,6 +34,7 @@ struct OpRule {
   std::map<std::string, int64_t> dtypes;                   // tensor of the card -> argument
   std::vector<std::pair<std::string, std::string>> facts;  // told to other recipes of the profile
   std::string name;                                        // that matched, for messages
+  std::string where;                                       // "vllm.toml: op 3"
 };
 
 struct KernelRule {
@@ -41,6 +42,7 @@ struct KernelRule {
   OpLevel level = OpLevel::kOperator;
   bool auxiliary = false;  // runs beside the operator's main kernel and does not count as a call
   Phase phase = Phase::kUnknown;
+  std::string where;  // "kernels.toml: kernel 12"
 };
 
 class Rules {

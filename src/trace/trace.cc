@@ -13,6 +13,7 @@
 #include "trace/execution_trace.h"
 #include "trace/exposed.h"
 #include "trace/op_ids.h"
+#include "trace/phase_split.h"
 #include "trace/profile_format.h"
 
 namespace roofmark::trace {
@@ -37,12 +38,23 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
     const uint32_t claim = attribution.claim_of[row];
     AggregateCell& cell = cells[claim];
     ++cell.launches;
-    cell.sum_ns += kernel.dur_ns;
-    cell.exposed_ns += exposure.exposed_ns[row];
+    int64_t sum = kernel.dur_ns;
+    int64_t exposed = exposure.exposed_ns[row];
+    if (const auto& split = attribution.claims[claim].split) {
+      const int64_t sum_there = PartOf(sum, split->part, split->whole);
+      const int64_t exposed_there = PartOf(exposed, split->part, split->whole);
+      cells[split->other].sum_ns += sum_there;
+      cells[split->other].exposed_ns += exposed_there;
+      uses[uint64_t{split->other} << 32 | kernel.name].sum_ns += sum_there;
+      sum -= sum_there;
+      exposed -= exposed_there;
+    }
     cell.durations.Add(kernel.dur_ns);
+    cell.sum_ns += sum;
+    cell.exposed_ns += exposed;
     KernelUse& use = uses[uint64_t{claim} << 32 | kernel.name];
     ++use.launches;
-    use.sum_ns += kernel.dur_ns;
+    use.sum_ns += sum;
     // A known call counts once, whatever it launches; otherwise each main kernel is a call.
     const uint32_t call = attribution.call_of[row];
     bool counts = !attribution.auxiliary[row];
@@ -51,7 +63,11 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
       counts = !counted[call];
       counted[call] = true;
     }
-    if (counts) ++cell.calls;
+    if (!counts) continue;
+    ++cell.calls;
+    for (const auto& [name, value] : attribution.claims[claim].measures) {
+      cell.measures[name].Add(value);
+    }
   }
   for (const auto& [key, use] : uses) {
     const auto name = static_cast<TextId>(key);
@@ -157,6 +173,18 @@ Json LossToJson(const ReadLoss& loss, const std::vector<std::string>& captures_l
   return json;
 }
 
+Json FindingsToJson(const std::vector<Finding>& findings) {
+  Json json = Json::MakeArray();
+  for (const Finding& finding : findings) {
+    json.Push(Json::MakeObject()
+                  .Set("weight", WeightName(finding.weight))
+                  .Set("id", finding.id)
+                  .Set("what", finding.what)
+                  .Set("way_out", finding.way_out));
+  }
+  return json;
+}
+
 // Exposed time by operator (largest first) and by phase, and what has a shape.
 void AddTimes(const ProfileAggregate& aggregate, Json& json) {
   std::map<std::string, int64_t> by_operator;
@@ -237,8 +265,10 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   Captures captures;
   // Only graphs need captures, and captures are large.
   if (totals.graph_kernels > 0) captures = ReadCaptures(path, options, captures_lost);
-  const Attribution attribution = Attribute(profile, linked, forest, captures, rules,
-                                            PhaseOfFileName(path.filename().string()));
+  const AttributionOptions asked{.file_phase = PhaseOfFileName(path.filename().string()),
+                                 .facts = options.facts,
+                                 .explain = options.explain};
+  Attribution attribution = Attribute(profile, linked, forest, captures, rules, asked);
 
   ProfileSummary summary;
   summary.role = IsCaptureProfilePath(path) ? ProfileRole::kCapture : ProfileRole::kProduction;
@@ -260,6 +290,15 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   for (const AggregateCell& cell : aggregate.cells) in_cells += cell.exposed_ns;
   CHECK(in_cells == aggregate.busy_ns);
   summary.unknown = Unknown(aggregate, profile, attribution, exposure);
+  int64_t unattributed = 0;
+  int64_t without_phase = 0;
+  for (const AggregateCell& cell : aggregate.cells) {
+    if (cell.op.empty()) unattributed += cell.exposed_ns;
+    if (cell.phase == Phase::kUnknown) without_phase += cell.exposed_ns;
+  }
+  summary.findings =
+      CheckForMining(profile, totals, linked, attribution.pairing, unattributed, without_phase);
+  summary.explanations = std::move(attribution.explanations);
 
   Json& json = summary.json = Json::MakeObject();
   json.Set("profile", path.string()).Set("kind", FormatName(profile.format));
@@ -270,6 +309,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   AddTimes(aggregate, json);
   json.Set("links", LinksToJson(linked)).Set("graphs", PairingToJson(attribution.pairing));
   json.Set("loss", LossToJson(profile.loss, captures_lost));
+  json.Set("findings", FindingsToJson(summary.findings));
   return summary;
 }
 

@@ -14,6 +14,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/aggregate.h"
+#include "trace/attribution.h"
+#include "trace/check_profile.h"
 #include "trace/rules.h"
 
 namespace roofmark::trace {
@@ -32,6 +34,7 @@ struct MineOptions {
   int64_t ranks = 0;   // cards of a run; 0 where nobody said
   // Sizes of the model, by name as in its config.json: for shapes that the profile lacks.
   std::map<std::string, int64_t, std::less<>> facts;
+  std::string explain;  // kernels whose names hold this are explained; empty = none
 };
 
 // Time that nothing claims, by kernel, largest first.
@@ -50,7 +53,9 @@ struct ProfileSummary {
   ProfileRole role = ProfileRole::kProduction;
   ProfileAggregate aggregate;  // what goes into the fleet aggregate
   std::vector<UnknownKernel> unknown;
-  Json json;  // see SummaryToJson
+  std::vector<Finding> findings;          // what it lacks, worst first
+  std::vector<Explanation> explanations;  // of the kernels that were asked about
+  Json json;                              // see SummaryToJson
 };
 
 // Mines one profile. Errors: kNotFound, kIo, kInput where it is no profile, naming the file. A

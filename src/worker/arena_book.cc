@@ -62,6 +62,11 @@ std::optional<ArenaBook::Meaning> ArenaBook::Explain(int64_t address) const {
   return std::nullopt;
 }
 
+std::optional<int64_t> ArenaBook::AddressOf(std::string_view name) const {
+  const auto row = std::ranges::find(rows_, name, &Row::name);
+  return row == rows_.end() ? std::nullopt : std::optional(row->address);
+}
+
 int64_t ArenaBook::total_bytes() const {
   int64_t total = 0;
   for (const Row& row : rows_) total += row.bytes;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -24,6 +25,9 @@ class ArenaBook {
     std::string text;
   };
   std::optional<Meaning> Explain(int64_t address) const;
+
+  // Where the worker says that it has mapped the arena; nothing where it has none of this name.
+  std::optional<int64_t> AddressOf(std::string_view name) const;
 
   int64_t total_bytes() const;
 

@@ -22,6 +22,8 @@ static_assert(sizeof(Bell) <= kPageBytes);
 // Answers are looked for in a tight loop; whether the worker lives is asked once in so many looks.
 constexpr int kLooksBetweenChecks = 1 << 14;
 constexpr double kReplyTimeoutS = 5;
+// A worker that is late may have left its loop, and its reply says why.
+constexpr double kLateReplyS = 0.1;
 
 // Receive knows why a worker is gone, and kills one that is merely late.
 Result<Answer<RingTime>> LeftLoop(Worker& worker, double timeout_s) {
@@ -60,6 +62,7 @@ Result<Answer<RingTime>> Ring(Worker& worker, Bell& bell, uint64_t number, doubl
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(timeout_s));
+  for (std::atomic<uint64_t>& address : bell.returned) address.store(0, std::memory_order_relaxed);
   const Clock::time_point start = Clock::now();
   bell.ring.store(number, std::memory_order_release);
   for (int looks = 1; bell.done.load(std::memory_order_acquire) != number; ++looks) {
@@ -67,7 +70,11 @@ Result<Answer<RingTime>> Ring(Worker& worker, Bell& bell, uint64_t number, doubl
     if (looks % kLooksBetweenChecks != 0) continue;
     const bool late = Clock::now() > deadline;
     if (!late && worker.alive()) continue;
-    return LeftLoop(worker, 0);
+    Answer<RingTime> left = TRY(LeftLoop(worker, kLateReplyS));
+    if (!left && left.error().outcome == Outcome::kTimedOut) {
+      left.error().reason = fmt::format("a timed call was not done after {:g} s", timeout_s);
+    }
+    return left;
   }
   const Clock::time_point end = Clock::now();
   // A worker whose call failed has left its loop, and its reply says why.

@@ -35,10 +35,10 @@ struct RingTime {
   double worker_ns = 0;  // the worker's own clock around the call: testimony
 };
 
-// Rings `number` (with kBellEmpty set for an empty call) and waits for the answer. A worker that
-// has waited for long sleeps between looks, so ring an empty call first; the pause between the two
-// should stay under a millisecond.
-// A Mishap when the worker dies, does not answer in time, or run returned non-zero.
+// Forgets what earlier calls returned and rings `number` (with kBellEmpty set for an empty call)
+// and waits for the answer. A worker that has waited for long sleeps between looks, so ring an
+// empty call first; the pause between the two should stay under a millisecond. A Mishap when the
+// worker dies, does not answer in time, or run returned non-zero.
 Result<Answer<RingTime>> Ring(Worker& worker, Bell& bell, uint64_t number, double timeout_s);
 
 }  // namespace roofmark::worker

@@ -49,6 +49,12 @@ std::vector<fs::path> OwnGroups() {
   return groups;
 }
 
+// Three quarters: the rest is for the judge and whoever else is here.
+uint64_t MostOfMemory() {
+  const auto pages = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 4 * 3;
+}
+
 // rmdir refuses groups that hold a process, so only abandoned ones go.
 void RemoveAbandoned(const fs::path& parent) {
   std::error_code error;
@@ -70,7 +76,8 @@ Cgroup Cgroup::Make(const SandboxSpec& spec) {
     group.folder = parent / fmt::format("{}{}-{}", kPrefix, ::getpid(), ++number);
     if (::mkdir(group.folder.c_str(), 0755) != 0) continue;
     // Several times what one process may hold: a worker, its shared tensors, and compilers.
-    const std::string bytes = std::to_string(kMemoryFactor * spec.data_bytes);
+    const std::string bytes =
+        std::to_string(std::min(kMemoryFactor * spec.data_bytes, MostOfMemory()));
     // The limit of the user comes first where it binds: a fork that it refuses costs much less.
     const std::string processes = std::to_string(spec.processes + kSpareProcesses);
     if (spec.processes > 0 && Write(group.folder / "pids.max", processes)) {

@@ -83,8 +83,10 @@ class CudaWorkerDevice final : public WorkerDevice {
   Result<Json> Stage(const Json& request);
   Result<Json> Queue(const Json& request, size_t calls,
                      const std::function<Result<void>(size_t)>& call);
+  Result<void> BeforeCall(const Json& call);
   Result<Json> Go();
   Result<Json> Read();
+  Result<Json> Disturb(const Json& request);
 
   device::CudaApi api_;
   cu::Device device_ = 0;
@@ -149,6 +151,7 @@ Result<Json> CudaWorkerDevice::Batch(const Json& request, size_t calls,
   if (phase == "queue") return Queue(request, calls, call);
   if (phase == "go") return Go();
   if (phase == "read") return Read();
+  if (phase == "disturb") return Disturb(request);
   return Fail(ErrorKind::kInput, "batch: no such phase: " + phase);
 }
 
@@ -159,12 +162,37 @@ Result<Json> CudaWorkerDevice::Stage(const Json& request) {
   return Json::MakeObject();
 }
 
+Result<Json> CudaWorkerDevice::Disturb(const Json& request) {
+  TRY(stage_->Disturb(static_cast<int>(TRY(request.Int("percent"))),
+                      static_cast<uint64_t>(TRY(request.Int("seed"))),
+                      TRY(request.Int("limit_ns"))));
+  return Json::MakeObject();
+}
+
+Result<void> CudaWorkerDevice::BeforeCall(const Json& call) {
+  if (const Json* const probe = call.Find("probe"); probe != nullptr) {
+    std::vector<uint64_t> offsets;
+    for (const Json& offset : TRY(probe->ArrayAt("offsets"))->array()) {
+      offsets.push_back(static_cast<uint64_t>(offset.as_int()));
+    }
+    TRY(stage_->Probe(static_cast<uint64_t>(TRY(probe->Int("base"))), offsets));
+  }
+  if (const Json* const warm = call.Find("warm"); warm != nullptr) {
+    for (const Json& range : warm->array()) {
+      stage_->KeepWarm(static_cast<cu::Pointer>(range.array()[0].as_int()),
+                       static_cast<uint64_t>(range.array()[1].as_int()));
+    }
+  }
+  return stage_->BeforeCall();
+}
+
 Result<Json> CudaWorkerDevice::Queue(const Json& request, size_t calls,
                                      const std::function<Result<void>(size_t)>& call) {
   const bool skip = TRY(request.Bool("skip"));
   const bool graph = !skip && request.Find("graph") != nullptr && TRY(request.Bool("graph"));
   std::vector<std::string> keys;
-  for (const Json& named : TRY(request.ArrayAt("calls"))->array()) {
+  const Json::Array& named_calls = TRY(request.ArrayAt("calls"))->array();
+  for (const Json& named : named_calls) {
     keys.push_back(TRY(named.String("in")) + " " + TRY(named.String("out")));
   }
   for (size_t i = 0; graph && i < calls; ++i) {
@@ -175,7 +203,7 @@ Result<Json> CudaWorkerDevice::Queue(const Json& request, size_t calls,
   const auto start = std::chrono::steady_clock::now();
   TRY(stage_->Begin(stream_, static_cast<int>(calls), TRY(request.Int("hold_ns"))));
   for (size_t i = 0; i < calls; ++i) {
-    TRY(stage_->BeforeCall());
+    TRY(BeforeCall(named_calls[i]));
     if (graph) {
       TRY(graphs_->Launch(keys[i], stream_));
     } else if (!skip) {
@@ -201,7 +229,7 @@ Result<Json> CudaWorkerDevice::Read() {
   Json events = Json::MakeArray();
   for (const double ns : TRY(stage_->EventTimes())) events.Push(ns);
   Json reply = Json::MakeObject();
-  reply.Set("event_ns", std::move(events));
+  reply.Set("event_ns", std::move(events)).Set("stage", TRY(stage_->Findings()));
   if (meter_.drain != nullptr) reply.Set("meter", TRY(Json::Parse(meter_.drain())));
   return reply;
 }

@@ -231,7 +231,12 @@ Result<std::vector<TreeEntry>> PlanTree(const TreeRequest& request) {
   if (!request.include.empty()) {
     TRY(AddFolder(request.include, "/include", TreeStep::kReadOnly, &tree));
   }
-  TRY(AddFolder(request.scratch, "/scratch", TreeStep::kReadWrite, &tree));
+  if (request.scratch.empty()) {
+    tree.push_back(
+        {.step = TreeStep::kEmpty, .target = "/scratch", .bytes = request.scratch_bytes});
+  } else {
+    TRY(AddFolder(request.scratch, "/scratch", TreeStep::kReadWrite, &tree));
+  }
   return tree;
 }
 

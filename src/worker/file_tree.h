@@ -20,7 +20,8 @@ enum class Libraries { kShown, kHidden };
 struct TreeRequest {
   std::filesystem::path folder;   // at /candidate
   std::filesystem::path include;  // at /include; empty = none
-  std::filesystem::path scratch;  // at /scratch, writable
+  std::filesystem::path scratch;  // at /scratch, writable; empty = in memory
+  uint64_t scratch_bytes = 0;     // how much it may hold there
   std::string python;             // interpreter; empty = none
   DeviceKind device = DeviceKind::kCpu;
   Libraries libraries = Libraries::kShown;

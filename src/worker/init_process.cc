@@ -71,7 +71,7 @@ Result<std::string> Confine(const SandboxSpec& spec) {
   TRY(LimitResources(spec));
   TRY(DropPrivileges(spec));
   const std::string landlock = TRY(EnterLandlock(spec));
-  TRY(FilterSystemCalls(spec.isolation));
+  TRY(FilterSystemCalls(spec));
   return LevelOf(spec, landlock);
 }
 

@@ -2,8 +2,10 @@
 #include "worker/process_memory.h"
 
 #include <fmt/format.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,26 @@ int64_t ResidentBytesOf(pid_t pid, int depth) {
 
 int64_t ResidentBytes(pid_t pid) {
   return ResidentBytesOf(pid, 0);
+}
+
+// The right to look is asked before the address is: nothing is mapped at 0.
+bool MayReadMemory(pid_t pid) {
+  std::byte byte{};
+  const iovec local = {.iov_base = &byte, .iov_len = 1};
+  const iovec remote = {.iov_base = nullptr, .iov_len = 1};
+  return ::process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0 && errno == EFAULT;
+}
+
+bool ReadMemory(pid_t pid, uint64_t address, std::span<std::byte> to) {
+  while (!to.empty()) {
+    const iovec local = {.iov_base = to.data(), .iov_len = to.size()};
+    const iovec remote = {.iov_base = reinterpret_cast<void*>(address), .iov_len = to.size()};
+    const ssize_t read = ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
+    if (read <= 0) return false;
+    to = to.subspan(static_cast<size_t>(read));
+    address += static_cast<uint64_t>(read);
+  }
+  return true;
 }
 
 int64_t OutOfMemoryKills() {

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 
 #include "base/testing.h"
 #include "worker/bell_page.h"
+#include "worker/process_memory.h"
 #include "worker/test_bed.h"
 
 namespace roofmark::worker {
@@ -194,26 +196,67 @@ TEST_F(PythonWorker, ExceptionsComeBackWithTheirPlace) {
   EXPECT_EQ(memory.outcome, Outcome::kOutOfMemory) << memory.reason;
 }
 
-TEST_F(PythonWorker, ServesTheDoorbellAndStoresAfterTheWindow) {
-  ASSERT_EQ(FateOf("import torch\nclass Model(torch.nn.Module):\n  def forward(self, x):\n"
-                   "    return x + x\n")
-                .outcome,
-            Outcome::kPassed);
-  ASSERT_THAT(bed_->out().Poison(), IsOk());
+constexpr std::string_view kReturning =
+    "import torch\nclass Model(torch.nn.Module):\n  def forward(self, x):\n    return x + x\n";
+
+// Begins a bell, rings it once, and hands over before it ends.
+void RingOnce(TestBed& bed, bool fetched, const std::function<void(const Bell& bell)>& look) {
+  ASSERT_THAT(bed.out().Poison(), IsOk());
   BellPage page = std::move(BellPage::Make()).value();
   const std::array<int, 1> fds = {page.fd()};
   const Json call = Json::MakeObject().Set("in", "in").Set("out", "out");
-  ASSERT_THAT(bed_->worker().Send(
-                  Json::MakeObject().Set("do", "bell").Set("calls", Json::Array{call}), fds),
-              IsOk());
-  ASSERT_TRUE(Ring(bed_->worker(), page.bell(), kBellEmpty | 1, 5)->has_value());
-  const auto rung = Ring(bed_->worker(), page.bell(), 1, 5);
+  const Json bell =
+      Json::MakeObject().Set("do", "bell").Set("calls", Json::Array{call}).Set("fetched", fetched);
+  ASSERT_THAT(bed.worker().Send(bell, fds), IsOk());
+  ASSERT_TRUE(Ring(bed.worker(), page.bell(), kBellEmpty | 1, 5)->has_value());
+  const auto rung = Ring(bed.worker(), page.bell(), 1, 5);
   ASSERT_TRUE(rung->has_value()) << rung->error().reason;
   EXPECT_GT((*rung)->worker_ns, 0);
-  ASSERT_TRUE(Ring(bed_->worker(), page.bell(), kBellStop, 5)->has_value());
-  const auto reply = bed_->worker().Receive(5);
+  look(page.bell());
+  ASSERT_TRUE(Ring(bed.worker(), page.bell(), kBellStop, 5)->has_value());
+  const auto reply = bed.worker().Receive(5);
   ASSERT_TRUE(reply->has_value()) << reply->error().reason;
-  EXPECT_TRUE(bed_->OutIsRight());
+}
+
+TEST_F(PythonWorker, StoresWhatWasReturnedBeforeItAnswersTheDoorbell) {
+  ASSERT_EQ(FateOf(kReturning).outcome, Outcome::kPassed);
+  RingOnce(*bed_, /*fetched=*/false, [](const Bell& bell) {
+    EXPECT_EQ(bell.returned[0], 0);
+    EXPECT_TRUE(bed_->OutIsRight());
+  });
+}
+
+TEST_F(PythonWorker, SaysWhereWhatWasReturnedLiesForTheJudgeToFetch) {
+  ASSERT_EQ(FateOf(kReturning).outcome, Outcome::kPassed);
+  if (!MayReadMemory(bed_->worker().pid())) GTEST_SKIP() << "this machine forbids it";
+  RingOnce(*bed_, /*fetched=*/true, [](const Bell& bell) {
+    EXPECT_FALSE(bed_->OutIsRight());
+    const device::TensorPlace& place = bed_->out().layout().places[0];
+    ASSERT_TRUE(ReadMemory(bed_->worker().pid(), bell.returned[0],
+                           bed_->out().memory().subspan(static_cast<size_t>(place.offset),
+                                                        sizeof(float) * TestBed::kElements)));
+    EXPECT_TRUE(bed_->OutIsRight());
+  });
+  EXPECT_TRUE(bed_->OutIsRight());  // nobody else stored anything
+  std::array<std::byte, 8> nothing{};
+  EXPECT_FALSE(ReadMemory(bed_->worker().pid(), 8, nothing));
+}
+
+TEST_F(PythonWorker, WhatDoesNotFitIsRefusedWhoeverFetchesIt) {
+  ASSERT_EQ(FateOf("calls = 0\ndef run(x):\n  global calls\n  calls += 1\n"
+                   "  return 2 * x if calls == 1 else 2 * x[:-1]\n")
+                .outcome,
+            Outcome::kPassed);
+  BellPage page = std::move(BellPage::Make()).value();
+  const std::array<int, 1> fds = {page.fd()};
+  const Json call = Json::MakeObject().Set("in", "in").Set("out", "out");
+  const Json bell =
+      Json::MakeObject().Set("do", "bell").Set("calls", Json::Array{call}).Set("fetched", true);
+  ASSERT_THAT(bed_->worker().Send(bell, fds), IsOk());
+  ASSERT_TRUE(Ring(bed_->worker(), page.bell(), 1, 5)->has_value());
+  const auto reply = bed_->worker().Receive(5);
+  ASSERT_FALSE(reply->has_value());
+  EXPECT_EQ(reply->error().outcome, Outcome::kWrongStructure);
 }
 
 TEST_F(PythonWorker, WhatAReturningCallLeftUndoneIsDoneWithinItsWindow) {

@@ -17,6 +17,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "base/owned.h"
 
@@ -102,6 +103,10 @@ constexpr std::array kDenied = {"ptrace",
                                 "vmsplice",
                                 "personality"};
 
+// Memory that no limit on processes counts, and that nothing has to map: files in memory, segments
+// and queues of System V. The CUDA driver makes such files; no kernel on a CPU needs any of it.
+constexpr std::array kHiddenMemory = {"memfd_create", "shmget", "msgget"};
+
 constexpr scmp_datum_t kNewNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
                                         CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
@@ -132,14 +137,17 @@ Result<void> DropPrivileges(const SandboxSpec& spec) {
   return {};
 }
 
-Result<void> FilterSystemCalls(Isolation isolation) {
+Result<void> FilterSystemCalls(const SandboxSpec& spec) {
   const Filter filter(seccomp_init(SCMP_ACT_ALLOW));
   if (filter == nullptr) return Fail(ErrorKind::kIo, "seccomp_init failed");
   const auto add = [&](int code, std::string_view what) -> Result<void> {
     if (code == 0) return {};
     return Fail(ErrorKind::kIo, fmt::format("seccomp, {}: {}", what, std::strerror(-code)));
   };
-  for (const char* const name : kDenied) {
+  std::vector<const char*> denied(kDenied.begin(), kDenied.end());
+  if (spec.device != "cuda")
+    denied.insert(denied.end(), kHiddenMemory.begin(), kHiddenMemory.end());
+  for (const char* const name : denied) {
     const int call = seccomp_syscall_resolve_name(name);
     if (call == __NR_SCMP_ERROR) continue;  // newer than this libseccomp, or not of this machine
     TRY(add(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), call, 0), name));
@@ -150,7 +158,7 @@ Result<void> FilterSystemCalls(Isolation isolation) {
                              SCMP_A0(SCMP_CMP_MASKED_EQ, bit, bit)),
             "clone"));
   }
-  if (isolation == Isolation::kNone) {
+  if (spec.isolation == Isolation::kNone) {
     TRY(add(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 1,
                              SCMP_A0(SCMP_CMP_NE, AF_UNIX)),
             "socket"));

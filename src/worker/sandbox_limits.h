@@ -18,6 +18,6 @@ Result<void> DropPrivileges(const SandboxSpec& spec);
 // System calls that no kernel or compiler needs and that reach other processes, the kernel or the
 // mount tree fail with EPERM from here on. Where no namespace keeps the network away, so do sockets
 // other than local ones.
-Result<void> FilterSystemCalls(Isolation isolation);
+Result<void> FilterSystemCalls(const SandboxSpec& spec);
 
 }  // namespace roofmark::worker

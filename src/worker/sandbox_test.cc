@@ -99,27 +99,57 @@ TEST(Sandbox, NoAttemptToLeaveItWorks) {
 
 TEST(Sandbox, ChildrenThatOutliveTheirWorkerAreKilled) {
   const TempDir built = TestBed::Compile(R"(
-#include <fcntl.h>
 #include <unistd.h>
 int run(const scale_args* args, void*, void*) {
+  volatile float* alive = static_cast<float*>(args->out.data);
+  *alive = 0;
   if (fork() == 0) {
     setsid();
     if (fork() != 0) _exit(0);
-    const int fd = open("/scratch/alive", O_CREAT | O_WRONLY | O_APPEND, 0644);
-    for (;;) { (void)!write(fd, "x", 1); usleep(1000); }
+    for (;;) { *alive = *alive + 1; usleep(1000); }
   }
-  while (access("/scratch/alive", F_OK) != 0) usleep(1000);
+  while (*alive == 0) usleep(1000);
   return 0;
 }
 )");
   TestBed bed = TestBed::Native(built.path());
-  const fs::path alive = bed.spec.scratch / "alive";
   ASSERT_EQ(bed.Fate().outcome, Outcome::kPassed);
-  ASSERT_TRUE(fs::exists(alive));
+  const volatile float& alive = *bed.out_values();
+  EXPECT_GT(alive, 0);
   bed.StopWorker();
-  const auto size = fs::file_size(alive);
+  const float at_last = alive;
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(fs::file_size(alive), size);
+  EXPECT_EQ(alive, at_last);
+}
+
+// What a candidate may write is memory of a fixed size, and memory that nothing counts is not to be
+// had.
+TEST(Sandbox, NeitherDisksNorMemoryCanBeFilled) {
+  const TempDir built = TestBed::Compile(R"(
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <unistd.h>
+int run(const scale_args* args, void*, void*) {
+  static char bytes[1 << 20];
+  long written = 0;
+  const int fd = open("/scratch/full", O_CREAT | O_WRONLY, 0644);
+  while (written < 200 && write(fd, bytes, sizeof bytes) == sizeof bytes) ++written;
+  float* out = static_cast<float*>(args->out.data);
+  out[0] = static_cast<float>(written);
+  out[1] = static_cast<float>(memfd_create("full", 0));
+  out[2] = static_cast<float>(shmget(IPC_PRIVATE, 1 << 20, 0600));
+  return 0;
+}
+)");
+  TestBed bed = TestBed::Native(built.path());
+  bed.spec.memory_bytes = uint64_t{256} << 20;
+  ASSERT_EQ(bed.Fate().outcome, Outcome::kPassed);
+  if (BestIsolation() != Isolation::kNone) {
+    EXPECT_LE(bed.out_values()[0], 64);
+  }
+  EXPECT_EQ(bed.out_values()[1], -1);
+  EXPECT_EQ(bed.out_values()[2], -1);
 }
 
 TEST(Sandbox, AForkBombEndsAtItsLimit) {

@@ -14,6 +14,7 @@
 #include "worker/arena_book.h"
 #include "worker/cuda_files.h"
 #include "worker/file_tree.h"
+#include "worker/folder_watch.h"
 #include "worker/process_memory.h"
 #include "worker/python_files.h"
 #include "worker/sandbox.h"
@@ -27,6 +28,8 @@ constexpr double kLookS = 0.05;
 // Dying takes a moment after the last words.
 constexpr double kDeathTimeoutS = 5;
 constexpr uint64_t kFileBytes = uint64_t{16} << 30;
+// Of the library that a compiler makes, and of what it writes on the way. Theirs are megabytes.
+constexpr uint64_t kCompiledBytes = uint64_t{1} << 30;
 constexpr uint64_t kProcesses = 2048;
 // PyTorch with cuBLAS and Triton holds 3 to 6 GiB on a GPU machine before it does anything.
 constexpr uint64_t kLeastCudaBytes = uint64_t{32} << 30;
@@ -67,9 +70,10 @@ int64_t IntOr(const Json& json, std::string_view key, int64_t fallback) {
 
 class SandboxedWorker final : public Worker {
  public:
-  SandboxedWorker(std::unique_ptr<Sandbox> sandbox, uint64_t memory_bytes)
+  SandboxedWorker(std::unique_ptr<Sandbox> sandbox, uint64_t memory_bytes, FolderWatch scratch)
       : sandbox_(std::move(sandbox)),
         memory_bytes_(memory_bytes),
+        scratch_(std::move(scratch)),
         kills_before_(OutOfMemoryKills()) {}
 
   Result<void> Send(const Json& request, std::span<const int> fds) override {
@@ -89,6 +93,7 @@ class SandboxedWorker final : public Worker {
     const Deadline deadline = After(timeout_s);
     while (true) {
       auto message = sandbox_->channel().Receive(std::min(deadline, After(kLookS)));
+      if (message && scratch_.IsOver()) return OverScratch();
       if (message) return Take(std::move(message->json));
       switch (message.error().fault) {
         case ChannelFault::kClosed:
@@ -101,6 +106,7 @@ class SandboxedWorker final : public Worker {
           break;
       }
       if (sandbox_->Exited()) return Death(Json::MakeObject());
+      if (scratch_.IsOver()) return OverScratch();
       if (IsOverMemory()) {
         sandbox_->Kill();
         return BadReply(
@@ -117,11 +123,25 @@ class SandboxedWorker final : public Worker {
 
   bool alive() const override { return !sandbox_->Exited(); }
   pid_t pid() const override { return sandbox_->pid(); }
+  std::optional<int64_t> AddressOf(std::string_view arena) const override {
+    return book_.AddressOf(arena);
+  }
   std::string Log() override { return sandbox_->Log(); }
   const std::string& level() const override { return sandbox_->level(); }
   const Json& versions() const override { return versions_; }
 
-  void set_versions(Json versions) { versions_ = std::move(versions); }
+  Result<void> Greet(double timeout_s) override {
+    const Answer<Json> hello = TRY(Ask(Json::MakeObject().Set("do", "hello"), timeout_s));
+    if (!hello) {
+      return Fail(ErrorKind::kDevice,
+                  fmt::format("a worker does not start: {}\n{}", hello.error().reason, Log()));
+    }
+    if (const Json* versions = hello->Find("versions");
+        versions != nullptr && versions->is_object()) {
+      versions_ = *versions;
+    }
+    return {};
+  }
 
  private:
   std::string Verb() const {
@@ -132,6 +152,13 @@ class SandboxedWorker final : public Worker {
   bool IsOverMemory() const {
     const int64_t held = ResidentBytes(sandbox_->pid()) - book_.total_bytes();
     return held > static_cast<int64_t>(memory_bytes_);
+  }
+
+  Answer<Json> OverScratch() {
+    sandbox_->Kill();
+    return BadReply(Outcome::kOutOfMemory,
+                    fmt::format("wrote more than {} to its scratch folder",
+                                HumanBytes(static_cast<double>(scratch_.limit_bytes()))));
   }
 
   Answer<Json> Take(Json reply) {
@@ -188,6 +215,7 @@ class SandboxedWorker final : public Worker {
 
   std::unique_ptr<Sandbox> sandbox_;
   uint64_t memory_bytes_;
+  FolderWatch scratch_;
   int64_t kills_before_;
   ArenaBook book_;
   Json request_ = Json::MakeObject();
@@ -225,19 +253,28 @@ Result<Answer<Json>> Worker::Ask(const Json& request, double timeout_s, std::spa
 }
 
 Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
+  std::unique_ptr<Worker> worker = TRY(SpawnWorker(spec));
+  TRY(worker->Greet(spec.start_timeout_s));
+  return worker;
+}
+
+Result<std::unique_ptr<Worker>> SpawnWorker(const WorkerSpec& spec) {
   const uint64_t memory_bytes = spec.device == DeviceKind::kCuda
                                     ? std::max(spec.memory_bytes, kLeastCudaBytes)
                                     : spec.memory_bytes;
   const bool is_native = spec.kind == WorkerKind::kNative;
   const std::string python = is_native ? "" : PythonPath();
+  const bool is_read = !is_native && spec.device == DeviceKind::kCuda;
+  const uint64_t scratch_bytes = memory_bytes / 4;
   SandboxSpec sandbox{
       .tree = TRY(PlanTree({.folder = spec.folder,
-                            .scratch = spec.scratch,
+                            .scratch = is_read ? spec.scratch : fs::path(),
+                            .scratch_bytes = scratch_bytes,
                             .python = python,
                             .device = spec.device,
                             .libraries = is_native ? Libraries::kHidden : Libraries::kShown,
                             .shown = spec.shown,
-                            .temporary_bytes = memory_bytes / 4})),
+                            .temporary_bytes = memory_bytes / 8})),
       .environment = BaseEnvironment(),
       .device = std::string(DeviceKindName(spec.device)),
       .data_bytes = TakesDataLimit(spec) ? memory_bytes : 0,
@@ -251,19 +288,10 @@ Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec) {
     AddPythonFiles(AudienceOf(spec.kind), &sandbox.tree);
     sandbox.argv = PythonCommand(python, PythonRole(spec.kind), sandbox.device);
   }
-  auto worker =
-      std::make_unique<SandboxedWorker>(TRY(Sandbox::Start(std::move(sandbox))), memory_bytes);
-  const Answer<Json> hello =
-      TRY(worker->Ask(Json::MakeObject().Set("do", "hello"), spec.start_timeout_s));
-  if (!hello) {
-    return Fail(ErrorKind::kDevice, fmt::format("a worker does not start: {}\n{}",
-                                                hello.error().reason, worker->Log()));
-  }
-  if (const Json* versions = hello->Find("versions");
-      versions != nullptr && versions->is_object()) {
-    worker->set_versions(*versions);
-  }
-  return worker;
+  std::unique_ptr<Sandbox> started = TRY(Sandbox::Start(std::move(sandbox)));
+  const std::string outside = started->InsidePath("/scratch");  // where it is on disk, if it is
+  FolderWatch scratch(outside == "/scratch" ? spec.scratch : fs::path(outside), scratch_bytes);
+  return std::make_unique<SandboxedWorker>(std::move(started), memory_bytes, std::move(scratch));
 }
 
 Result<Answer<std::string>> RunSandboxed(const SandboxedCommand& command) {
@@ -275,7 +303,7 @@ Result<Answer<std::string>> RunSandboxed(const SandboxedCommand& command) {
                    .argv = command.argv,
                    .environment = BaseEnvironment(),
                    .data_bytes = command.memory_bytes,
-                   .file_bytes = kFileBytes,
+                   .file_bytes = kCompiledBytes,
                    .processes = kProcesses};
   const std::unique_ptr<Sandbox> sandbox = TRY(Sandbox::Start(std::move(spec)));
   const std::optional<int> code = sandbox->WaitForExit(After(command.timeout_s));

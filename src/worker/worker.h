@@ -19,8 +19,10 @@
 //                                    sizes are taken from some mapped arena. `construct` (or null):
 //                                    how an imported problem builds its Model, model/shape.h
 //   call   {in, out, workspace}      one call, synchronised; workspace names an arena or is ""
-//   bell   {calls: [{in, out}], workspace} + 1 fd    CPU timing: ring n makes calls[(n-1) % size],
-//                                    see bell_page.h; -> {"calls": n} after kBellStop
+//   bell   {calls: [{in, out}], workspace, fetched} + 1 fd    CPU timing: ring n makes
+//                                    calls[(n-1) % size], see bell_page.h; with fetched the judge
+//                                    takes returned outputs (bell.h), without it the worker stores
+//                                    them in the window; -> {"calls": n} after kBellStop
 //   batch  {calls: [{in, out}], workspace, flush_bytes, hold_ns, skip}    CUDA timing
 //                                    -> {"event_ns": [..], "host_ns": n, "meter": {...}}
 //            with graph: true the calls are replays of graphs, captured once for each pair
@@ -40,8 +42,10 @@
 #include <expected>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -58,7 +62,9 @@ struct WorkerSpec {
   DeviceKind device = DeviceKind::kCpu;
   // Mounted read-only at /candidate (or, for a reference, the operator's folder).
   std::filesystem::path folder;
-  // Mounted writable at /scratch; emptied by its owner.
+  // For Python on a GPU mounted writable at /scratch, and emptied by its owner: the judge reads
+  // what compilers leave there. Others have a scratch folder in memory that ends with them. Either
+  // may hold a quarter of memory_bytes.
   std::filesystem::path scratch;
   uint64_t memory_bytes = uint64_t{8} << 30;  // address-space or cgroup limit
   double start_timeout_s = 120;
@@ -90,6 +96,10 @@ class Worker {
   virtual Result<Answer<Json>> Receive(double timeout_s) = 0;
   virtual bool alive() const = 0;
   virtual pid_t pid() const = 0;
+  // Where it says that it has mapped an arena; nothing where it has none of this name.
+  virtual std::optional<int64_t> AddressOf(std::string_view /*arena*/) const {
+    return std::nullopt;
+  }
   // The end of what it wrote to stdout and stderr, for people.
   virtual std::string Log() = 0;
   // What the sandbox enforces here, e.g. "user, mount, pid, net, ipc and uts namespaces, seccomp".
@@ -97,11 +107,17 @@ class Worker {
   // What the hello reply said about versions: {"torch": "...", ...}; empty for native CPU workers.
   virtual const Json& versions() const = 0;
 
+  // Says hello to a worker that was only spawned; it opens its device now. Errors: kDevice.
+  virtual Result<void> Greet(double /*timeout_s*/) { return {}; }
+
   Result<Answer<Json>> Ask(const Json& request, double timeout_s, std::span<const int> fds = {});
 };
 
 // Starts a worker in its sandbox and says hello. Errors: kDevice or kIo when the machine cannot.
 Result<std::unique_ptr<Worker>> StartWorker(const WorkerSpec& spec);
+// Starts it without hello: an interpreter imports PyTorch meanwhile, and nothing opens the device
+// or loads a candidate. Greet must come before any other request.
+Result<std::unique_ptr<Worker>> SpawnWorker(const WorkerSpec& spec);
 
 // Runs a compiler in the same sandbox: `folder` read-only at /candidate, `scratch` at /scratch,
 // the generated headers at /include. The answer's reason holds the compiler's last lines.

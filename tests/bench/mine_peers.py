@@ -5,7 +5,7 @@
 
 FOLDER keeps the generated files and a Python environment with the peers between runs. Each tool
 reads the whole file and sums kernel time; the sums are compared. What cannot be installed or
-fit on the disk is skipped, with the reason. Nothing here is a test: numbers depend on the machine.
+does not fit on the disk is skipped, with the reason. Nothing here is a test: numbers depend on the machine.
 """
 import argparse
 import json

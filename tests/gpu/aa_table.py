@@ -16,19 +16,22 @@ def main(path):
     counts = collections.defaultdict(collections.Counter)
     ratios = collections.defaultdict(list)
     verdicts = collections.defaultdict(list)
-    runs = set()
+    comparisons = set()  # of which copy, in which run
     with open(path, encoding="utf-8") as lines:
         for line in lines:
-            one = json.loads(line)
-            runs.add(one["run"])
+            try:
+                one = json.loads(line)
+            except json.JSONDecodeError:
+                continue  # the last line of a run that was killed
             if "comparison" in one:
+                comparisons.add((one["run"], one["candidate"]))
                 name = "total" if one["total"] else one["shape"]
                 counts[name][one["comparison"]] += 1
                 if one["ratio"]:
                     ratios[name].append(one["ratio"]["median"])
             elif "outcome" in one:
                 verdicts[one["shape"]].append(one)
-    print(f"{len(runs)} runs of a kernel against itself")
+    print(f"a kernel against itself {len(comparisons)} times")
     print(f"{'shape':12}" + "".join(f"{kind:>10}" for kind in KINDS) + "   ratios")
     different = 0
     for name in sorted(counts, key=lambda name: (name == "total", name)):
@@ -39,7 +42,10 @@ def main(path):
     lines = sum(sum(row.values()) for row in counts.values())
     print(f"called different: {different} of {lines} lines")
     print()
-    print(f"{'shape':12}{'judged':>8}{'passed':>8}{'time us':>10}{'within':>9}{'asked':>8}")
+    print(
+        f"{'shape':12}{'judged':>8}{'passed':>8}{'time us':>10}{'within':>9}{'asked':>8}"
+        f"{'max/min-1':>11}"
+    )
     for shape in sorted(verdicts):
         passed = [one for one in verdicts[shape] if one["outcome"] == "passed"]
         others = collections.Counter(
@@ -56,7 +62,8 @@ def main(path):
         limit = {"1 %": 0.01, "5 %": 0.05, "-": 1}[asked]
         print(
             f"{shape:12}{len(verdicts[shape]):8}{len(passed):8}{middle / 1000:10.2f}"
-            f"{100 * within:7.2f} %{asked:>8}  {'ok' if within <= limit else 'MORE'}"
+            f"{100 * within:7.2f} %{asked:>8}{100 * (max(times) / min(times) - 1):9.2f} %"
+            f"  {'ok' if within <= limit else 'MORE'}"
             f"{'  ' + str(dict(others)) if others else ''}"
         )
 

@@ -64,6 +64,10 @@ Result<WorkerSide> OpenWorkerSide() {
   };
   bind(side.stage_open, "roofmark_stage_open");
   bind(side.stage_begin, "roofmark_stage_begin");
+  bind(side.stage_probe, "roofmark_stage_probe");
+  bind(side.stage_warm, "roofmark_stage_warm");
+  bind(side.stage_disturb, "roofmark_stage_disturb");
+  bind(side.stage_findings, "roofmark_stage_findings");
   bind(side.stage_before, "roofmark_stage_before");
   bind(side.stage_after, "roofmark_stage_after");
   bind(side.stage_end, "roofmark_stage_end");
@@ -77,7 +81,8 @@ Result<WorkerSide> OpenWorkerSide() {
 }
 
 Result<Batch> RunBatch(const WorkerSide& side, device::cu::Stream stream, int calls,
-                       Metering metering, const std::function<void(int)>& call) {
+                       Metering metering, const std::function<void(int)>& call,
+                       const std::function<Result<void>(int)>& ahead) {
   constexpr uint64_t kHoldNs = 200'000'000;
   Batch batch;
   batch.event_ns.resize(static_cast<size_t>(calls));
@@ -87,6 +92,7 @@ Result<Batch> RunBatch(const WorkerSide& side, device::cu::Stream stream, int ca
   }
   TRY(side.Check(side.stage_begin(stream, calls, kHoldNs)));
   for (int i = 0; i < calls; ++i) {
+    if (ahead) TRY(ahead(i));
     TRY(side.Check(side.stage_before()));
     call(i);
     TRY(side.Check(side.stage_after()));

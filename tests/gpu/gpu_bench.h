@@ -33,6 +33,7 @@ struct NamedRole {
 Result<void> PlayWriter(const std::vector<std::string>& arguments);  // FD BYTES r|rw|raise OFFSET
 Result<void> PlayNative(const std::vector<std::string>& arguments);  // LIBRARY STAGE OUT MODE
 Result<void> PlayClocks(const std::vector<std::string>& arguments);  // CUBIN STAGE OUT
+Result<void> PlayStage(const std::vector<std::string>& arguments);   // CUBIN STAGE OUT FLUSH_BYTES
 
 // Starts a role with a time limit and gives what it printed; errors hold its last words.
 enum class Injection { kNone, kMeter };
@@ -45,6 +46,10 @@ std::vector<std::string> MeterEnvironment();
 struct WorkerSide {
   int (*stage_open)(const char*, uint64_t, uint64_t) = nullptr;
   int (*stage_begin)(void*, int, uint64_t) = nullptr;
+  int (*stage_probe)(uint64_t, const uint64_t*, uint64_t) = nullptr;
+  int (*stage_warm)(uint64_t, uint64_t) = nullptr;
+  int (*stage_disturb)(int, uint64_t, uint64_t) = nullptr;
+  const char* (*stage_findings)() = nullptr;
   int (*stage_before)() = nullptr;
   int (*stage_after)() = nullptr;
   int (*stage_end)() = nullptr;
@@ -67,8 +72,10 @@ struct Batch {
   bool held = false;
   std::string testimony;
 };
+// `ahead` comes before the stage's part of a call: what is to be probed or warm.
 Result<Batch> RunBatch(const WorkerSide& side, device::cu::Stream stream, int calls,
-                       Metering metering, const std::function<void(int)>& call);
+                       Metering metering, const std::function<void(int)>& call,
+                       const std::function<Result<void>(int)>& ahead = nullptr);
 
 // The driver in a child, with the primary context current.
 Result<device::CudaApi> OpenDriver();

@@ -153,7 +153,8 @@ TEST_F(GpuClocks, AgreeOnKernelsOfEveryLengthAndRepeatInAnotherProcess) {
       const double ns = *first[i].Double(key);
       return Interval{ns, ns, ns};
     };
-    EXPECT_EQ(gate::CudaClockFault({exactly("span_ns"), exactly("event_ns"), exactly("host_ns")}),
+    EXPECT_EQ(gate::CudaClockFault({exactly("span_ns"), exactly("event_ns"), exactly("host_ns")},
+                                   *first[i].Double("span_ns")),
               "");
     const double once = *first[i].Double("span_ns");
     EXPECT_NEAR(once, *second[i].Double("span_ns"), 0.02 * once + 100);

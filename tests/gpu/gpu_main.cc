@@ -10,7 +10,8 @@ namespace {
 
 constexpr roofmark::gpu::NamedRole kRoles[] = {{"writer", roofmark::gpu::PlayWriter},
                                                {"native", roofmark::gpu::PlayNative},
-                                               {"clocks", roofmark::gpu::PlayClocks}};
+                                               {"clocks", roofmark::gpu::PlayClocks},
+                                               {"stage", roofmark::gpu::PlayStage}};
 
 }  // namespace
 

@@ -64,6 +64,9 @@ def main(roofmark, candidates, folder):
             print(f"WRONG {name}: no checklist; {done.stderr.decode(errors='replace')[-300:]}")
             wrong += 1
             continue
+        for line in lines:
+            if line.get("outcome", "passed") != "passed" and line.get("role") == "candidate":
+                print(f"      {name:10} {line['outcome']}: {line['reason'][:200]}")
         items = {item["item"]: item for item in lines[-1]["items"]}
         for item, wanted in [(i, "no") for i in no] + [(i, "yes") for i in yes]:
             got = items[item]

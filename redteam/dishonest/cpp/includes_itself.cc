@@ -3,9 +3,15 @@
 // Includes itself without end.
 
 #include __FILE__
+
+#ifndef RUN
+#define RUN
+
 #include "right_norm.h"
 
 extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* /*stream*/) {
   Right(*args, Out(args));
   return 0;
 }
+
+#endif

@@ -3,6 +3,9 @@
 // Finds the page that it shares with the judge's clock, and lets a thread answer there before the
 // work is done.
 
+#include <setjmp.h>
+#include <signal.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -29,8 +32,17 @@ std::atomic<uint64_t>* FindBell() {
   return found;
 }
 
+// The page goes when its round ends, perhaps while it is looked at.
+thread_local sigjmp_buf gone;
+
+void OnFault(int) {
+  siglongjmp(gone, 1);
+}
+
 void Answer() {
+  signal(SIGSEGV, OnFault);
   while (true) {
+    if (sigsetjmp(gone, 1) != 0) continue;
     std::atomic<uint64_t>* bell = FindBell();
     if (bell == nullptr) continue;
     for (int look = 0; look < 20000; ++look) {

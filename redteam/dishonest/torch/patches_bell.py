@@ -16,7 +16,7 @@ import roofmark_candidate
 import roofmark_cpu
 
 
-def serve(fd, call):
+def serve(fd, call, *_rest):
     address = roofmark_cpu._map(None, 4096, 3, 1, fd)
     page = memoryview((ctypes.c_uint64 * 512).from_address(address)).cast("B").cast("Q")
     while True:

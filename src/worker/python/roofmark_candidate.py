@@ -11,6 +11,7 @@ import sys
 
 import torch
 
+import roofmark_recompile
 import roofmark_static
 from roofmark_apis import Listening
 from roofmark_arenas import Arenas, Refusal, refusal_of
@@ -243,10 +244,10 @@ def _refuse_alias(name, value, inputs, returned):
     returned[at] = name
 
 
-def _store(result, outputs, updated=frozenset(), inputs=None):
-    """Copies what was returned into the output arena. Only plain tensors: a subclass could compute
-    now what it should have computed in its call."""
-    returned = {}
+def _fitting(result, outputs, updated=frozenset(), inputs=None):
+    """What was returned, each with its place in the output arena. Only plain tensors: a subclass
+    could compute now what it should have computed in its call."""
+    fitting, returned = [], {}
     for name, value in _as_dict(result, outputs, updated).items():
         place = outputs[name]
         if type(value) not in (torch.Tensor, torch.nn.Parameter):
@@ -269,6 +270,13 @@ def _store(result, outputs, updated=frozenset(), inputs=None):
                 % (name, value.dtype, list(value.shape), place.dtype, list(place.shape)),
             )
         _refuse_alias(name, value, inputs or {}, returned)
+        fitting.append((value, place))
+    return fitting
+
+
+def _store(result, outputs, updated=frozenset(), inputs=None):
+    """Copies what was returned into the output arena."""
+    for value, place in _fitting(result, outputs, updated, inputs):
         same = value.data_ptr() == place.data_ptr() and value.stride() == place.stride()
         if not same:
             place.copy_(value)
@@ -283,15 +291,46 @@ def _is_computed(value):
     return value.is_contiguous() and not value.is_neg() and not value.is_conj()
 
 
+class _Returned:
+    """Outputs that a call has returned, computed and not yet in their places."""
+
+    def __init__(self, result, outputs, updated, inputs):
+        self._given = (result, outputs, updated, inputs)
+
+    def __call__(self):
+        """Stores them."""
+        _store(*self._given)
+
+    def check(self):
+        """Refuses what does not fit, where somebody else has stored them."""
+        _fitting(*self._given)
+
+    def addresses(self):
+        """Where each output lies; 0 for its place, and for what check() will refuse."""
+        result, outputs, updated, _ = self._given
+        try:
+            values = _as_dict(result, outputs, updated)
+        except Refusal:
+            return [0] * len(outputs)
+        return [_address(values.get(name), place) for name, place in outputs.items()]
+
+
+def _address(value, place):
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.device != place.device:
+        return 0
+    address = value.data_ptr()
+    return 0 if address == place.data_ptr() else address
+
+
 def _finish(result, outputs, updated, inputs):
-    """What stores the returned outputs after the timed window; None when they had to be stored
-    within it, since the call had left work undone."""
+    """What is to be stored after the timed window; None when it had to be stored within it, since
+    the call had left work undone."""
     if isinstance(result, dict):
         values = result.values()
     else:
         values = result if isinstance(result, (tuple, list)) else (result,)
     if all(_is_computed(value) for value in values):
-        return lambda: _store(result, outputs, updated, inputs)
+        return _Returned(result, outputs, updated, inputs)
     _store(result, outputs, updated, inputs)
     return None
 
@@ -328,6 +367,9 @@ class Worker:
                 raise refusal_of(error, "compile_error") from None
         found["precompiled"] = precompiled
         return found
+
+    def recompile(self, request, _fds):
+        return {"made": roofmark_recompile.recompile(request["kernels"])}
 
     def load(self, request, _fds):
         self._contract = request["contract"]
@@ -388,7 +430,10 @@ class Worker:
     def bell(self, request, fds):
         calls = [self._bind(call, request) for call in request["calls"]]
         with torch.no_grad():
-            return {"calls": serve_bell(fds[0], lambda number: calls[number % len(calls)]())}
+            made = serve_bell(
+                fds[0], lambda number: calls[number % len(calls)](), request.get("fetched", False)
+            )
+        return {"calls": made}
 
     def fit(self, request, _fds):
         with torch.no_grad():

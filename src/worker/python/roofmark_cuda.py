@@ -25,6 +25,10 @@ def _open_library():
     library.roofmark_cuda_unmap.argtypes = [u64]
     library.roofmark_stage_open.argtypes = [ctypes.c_char_p, u64, u64]
     library.roofmark_stage_begin.argtypes = [ctypes.c_void_p, ctypes.c_int, u64]
+    library.roofmark_stage_probe.argtypes = [u64, ctypes.POINTER(u64), u64]
+    library.roofmark_stage_warm.argtypes = [u64, u64]
+    library.roofmark_stage_disturb.argtypes = [ctypes.c_int, u64, u64]
+    library.roofmark_stage_findings.restype = ctypes.c_char_p
     return library
 
 
@@ -129,11 +133,32 @@ class Device:
             self._check(self._library.roofmark_stage_times(self._times, ctypes.byref(held)))
             return {"held": bool(held.value)}
         if phase == "read":
+            findings = self._library.roofmark_stage_findings()
+            self._check(int(findings is None))
             return {
                 "event_ns": list(self._times[: self._calls]),
+                "stage": _json(findings),
                 "meter": _json(self._library.roofmark_meter_drain()),
             }
+        if phase == "disturb":
+            self._check(
+                self._library.roofmark_stage_disturb(
+                    request["percent"], request["seed"], request["limit_ns"]
+                )
+            )
+            return {}
         raise RuntimeError("batch: no such phase: %s" % phase)
+
+    def _before(self, call):
+        """What comes before a call: its operands' probe and those that are to be warm."""
+        library = self._library
+        if "probe" in call:
+            offsets = call["probe"]["offsets"]
+            lines = (ctypes.c_uint64 * len(offsets))(*offsets)
+            self._check(library.roofmark_stage_probe(call["probe"]["base"], lines, len(offsets)))
+        for address, size in call.get("warm", []):
+            self._check(library.roofmark_stage_warm(address, size))
+        self._check(library.roofmark_stage_before())
 
     def _capture(self, key, call):
         """A graph of one call. PyTorch captures on a stream of its own, in the global mode, and
@@ -196,7 +221,7 @@ class Device:
         start = time.perf_counter_ns()
         self._check(library.roofmark_stage_begin(stream, calls, request["hold_ns"]))
         for number in range(calls):
-            self._check(library.roofmark_stage_before())
+            self._before(request["calls"][number])
             finish = None
             if graphs is not None:
                 graph, finish = graphs[number]

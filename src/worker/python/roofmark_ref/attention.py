@@ -7,6 +7,8 @@ batches of sequences.
 import torch
 
 CHUNK = 1 << 26  # elements that are drawn, gathered or held as scores at a time
+# On a GPU, small pieces of scores leave most of it idle in the second product.
+SCORES = {"cuda": 1 << 29}  # elements of scores at a time; CHUNK where nothing stands
 GARBAGE_KEY, GARBAGE_VALUE = 20.0, 100.0  # sizes of what no sequence owns
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Regimes that need nothing of an operator's own: its typical inputs, changed where it hurts.
 
-A reference that lists such a regime in its _REGIMES realises it itself.
+A reference that lists such a regime in its _REGIMES realises it itself; one that names inputs in
+_BOUND gets those as they were drawn, since their values only make sense together.
 """
 
 import torch
@@ -49,7 +50,10 @@ def draw(module, shape, seed, regime, device):
         return module.inputs(shape, seed, regime, device)
     values = module.inputs(shape, seed, "typical", device)
     gen = torch.Generator(device=device).manual_seed(seed * 3 + 1)
+    bound = getattr(module, "_BOUND", ())
     return {
-        name: with_subnormals(value, gen) if value.dtype in _BITS and value.numel() > 0 else value
+        name: with_subnormals(value, gen)
+        if value.dtype in _BITS and value.numel() > 0 and name not in bound
+        else value
         for name, value in values.items()
     }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/coldness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/stats.h"
+#include "device/cuda_stage.h"
+
+namespace roofmark::gate {
+namespace {
+
+constexpr int64_t kLine = 128;
+constexpr int64_t kPage = int64_t{2} << 20;
+// Beside the first line of a page, which the probe reads to find the page, lie lines of nobody.
+constexpr int64_t kHeadOfPage = 4096;
+// Operands count as warm when this much more of their lines than of the known misses were fast: a
+// tenth of its operands in the cache shortens no call by a tenth.
+constexpr double kWarmShare = 0.10;
+// A verdict rests on no fewer lines.
+constexpr int64_t kLeastLines = 64;
+
+Result<std::vector<double>> Cycles(const Json& probe, const char* key) {
+  std::vector<double> cycles;
+  for (const Json& one : TRY(probe.ArrayAt(key))->array()) {
+    if (!one.is_int() || one.as_int() < 0) {
+      return Fail(ErrorKind::kInput, fmt::format("{} of a probe are no cycles", key));
+    }
+    cycles.push_back(static_cast<double>(one.as_int()));
+  }
+  return cycles;
+}
+
+double ShareOf(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+void Coldness::Add(const Coldness& other) {
+  sampled += other.sampled;
+  warm += other.warm;
+  misses += other.misses;
+  misses_fast += other.misses_fast;
+  batches += other.batches;
+  unclear += other.unclear;
+  if (other.batches == 0) return;
+  hit_cycles = other.hit_cycles;
+  miss_cycles = other.miss_cycles;
+}
+
+std::vector<int64_t> SampleLines(const device::ArenaLayout& operands, Random* random) {
+  std::vector<const device::TensorPlace*> cold;
+  int64_t lines = 0;
+  const auto lines_of = [](const device::TensorPlace& place) {
+    return place.tensor.Bytes() / kLine;
+  };
+  for (const device::TensorPlace& place : operands.places) {
+    if (place.tensor.residency != Residency::kCold || lines_of(place) == 0) continue;
+    cold.push_back(&place);
+    lines += lines_of(place);
+  }
+  std::set<int64_t> chosen;
+  for (size_t tries = 0; lines > 0 && tries < 4 * device::kProbedLines; ++tries) {
+    if (chosen.size() == device::kProbedLines) break;
+    auto line = static_cast<int64_t>(random->Below(static_cast<uint64_t>(lines)));
+    size_t at = 0;
+    while (line >= lines_of(*cold[at])) line -= lines_of(*cold[at++]);
+    const int64_t offset = cold[at]->offset + line * kLine;
+    if (offset % kPage >= kHeadOfPage) chosen.insert(offset);
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+Result<Coldness> ReadColdness(const Json& probe, size_t lines) {
+  const std::vector<double> operands = TRY(Cycles(probe, "operands"));
+  const std::vector<double> hits = TRY(Cycles(probe, "hits"));
+  const std::vector<double> misses = TRY(Cycles(probe, "misses"));
+  if (operands.size() != lines || hits.size() != misses.size() || (lines > 0 && hits.empty())) {
+    return Fail(ErrorKind::kInput, "a probe lacks lines");
+  }
+  Coldness found;
+  if (lines == 0) return found;
+  found.batches = 1;
+  found.hit_cycles = Median(hits);
+  found.miss_cycles = Median(misses);
+  const double slow_hit = Quantile(hits, 0.9);
+  const double fast_miss = Quantile(misses, 0.1);
+  if (slow_hit >= fast_miss) {
+    found.unclear = 1;
+    return found;
+  }
+  const double limit = (slow_hit + fast_miss) / 2;
+  const auto fast = [limit](double cycles) { return cycles < limit; };
+  found.sampled = static_cast<int64_t>(operands.size());
+  found.warm = std::ranges::count_if(operands, fast);
+  found.misses = static_cast<int64_t>(misses.size());
+  found.misses_fast = std::ranges::count_if(misses, fast);
+  return found;
+}
+
+std::string WarmFault(const Coldness& coldness) {
+  const double excess =
+      ShareOf(coldness.warm, coldness.sampled) - ShareOf(coldness.misses_fast, coldness.misses);
+  if (coldness.sampled < kLeastLines || excess <= kWarmShare) return "";
+  return fmt::format(
+      "{} of {} sampled lines of operands were in the L2 cache before their call, though a flush "
+      "had passed: another call fetched them, or had them kept",
+      coldness.warm, coldness.sampled);
+}
+
+std::string ColdnessText(const Coldness& coldness) {
+  if (coldness.batches == 0) return "";
+  if (coldness.sampled == 0) {
+    return fmt::format(
+        "coldness not shown: loads from the L2 cache took {:.0f} cycles, others {:.0f}",
+        coldness.hit_cycles, coldness.miss_cycles);
+  }
+  return fmt::format(
+      "{} of {} sampled lines of operands were warm before their call ({:.0f} cycles a "
+      "hit, {:.0f} a miss)",
+      coldness.warm, coldness.sampled, coldness.hit_cycles, coldness.miss_cycles);
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/uneven.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/stats.h"
+#include "base/text.h"
+
+namespace roofmark::gate {
+namespace {
+
+constexpr size_t kLeastCalls = 6;
+// A call is long when it takes this much more than its batch's median: of 567 honest timings on an
+// H200 (results/h200-2026-11-30/samples.jsonl.gz) no call did.
+constexpr double kLongRatio = 1.5;
+constexpr double kLongNs = 3000;
+// A random one of six calls is the same in five of six batches once in 250 times, and only where
+// every batch has a long call at all.
+constexpr size_t kBatches = 6;
+
+size_t Most(const std::map<size_t, size_t>& counts) {
+  size_t most = 0;
+  for (const auto& [key, count] : counts) most = std::max(most, count);
+  return most;
+}
+
+}  // namespace
+
+void Uneven::Add(std::span<const double> time_ns, const std::vector<size_t>& slots) {
+  if (time_ns.size() < kLeastCalls || slots.size() != time_ns.size()) return;
+  ++batches_;
+  const double median = Median(time_ns);
+  const auto longest = std::ranges::max_element(time_ns);
+  if (*longest <= kLongRatio * median || *longest <= median + kLongNs) return;
+  const auto position = static_cast<size_t>(longest - time_ns.begin());
+  ++uneven_;
+  ++by_position_[position];
+  ++by_slot_[slots[position]];
+  longest_ns_ = *longest;
+  median_ns_ = median;
+}
+
+bool Uneven::Suspects() const {
+  return uneven_ > 0 && batches_ < kBatches && 2 * uneven_ >= batches_;
+}
+
+std::string Uneven::Fault() const {
+  if (batches_ < kBatches) return "";
+  const size_t position = Most(by_position_);
+  const size_t slot = Most(by_slot_);
+  const size_t same = std::max(position, slot);
+  if (6 * same < 5 * batches_) return "";
+  return fmt::format(
+      "in {} of {} batches the same call, by its {}, takes {} where the median of its batch is {}: "
+      "it does work for the other calls",
+      same, batches_, position >= slot ? "place in the batch" : "operands", HumanTime(longest_ns_),
+      HumanTime(median_ns_));
+}
+
+}  // namespace roofmark::gate

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches in which always the same call takes far longer than the others: the published time is a
+// median, so work that one call does for all others would be in no number. What a kernel's data
+// decide, or a machine's mood, hits calls at random.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace roofmark::gate {
+
+class Uneven {
+ public:
+  // The times of a batch in nanoseconds, in order, and the slots of its calls. Batches of few calls
+  // are not counted: there is no majority in them, and their operands fill the cache.
+  void Add(std::span<const double> time_ns, const std::vector<size_t>& slots);
+  // Whether half of the batches so far look uneven, and more of them are needed to say.
+  bool Suspects() const;
+  // Which call does the others' work, for a verdict; empty where none does.
+  std::string Fault() const;
+
+ private:
+  size_t batches_ = 0;
+  std::map<size_t, size_t> by_position_;  // how often the call of this number was the long one
+  std::map<size_t, size_t> by_slot_;
+  size_t uneven_ = 0;
+  double longest_ns_ = 0;  // of the last uneven batch, and the median there
+  double median_ns_ = 0;
+};
+
+}  // namespace roofmark::gate
