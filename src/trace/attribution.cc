@@ -227,7 +227,9 @@ class Attributor {
 
   static void MeasureLengths(const StepLabel& label, Claim& claim) {
     const auto take = [&](const char* name, int64_t one, int64_t other) {
-      if (one >= 0 && other >= 0) claim.measures[name] = one + other;
+      int64_t sum = 0;
+      if (one < 0 || other < 0 || __builtin_add_overflow(one, other, &sum)) return;
+      claim.measures[name] = sum;
     };
     const auto known = [](const StepPart& part, int64_t value) {
       return part.sequences == 0 ? int64_t{0} : value;
@@ -242,7 +244,8 @@ class Attributor {
 
   // A graph runs the number of tokens that it was captured for, whatever the step had.
   static void MeasurePadding(const StepLabel& label, int64_t captured, Claim& claim) {
-    const int64_t tokens = label.context.tokens + label.generation.tokens;
+    int64_t tokens = 0;
+    if (__builtin_add_overflow(label.context.tokens, label.generation.tokens, &tokens)) return;
     if (captured <= 0 || tokens <= 0 || tokens > captured) return;
     for (const auto& [axis, value] : claim.axes) {
       const int64_t* size = std::get_if<int64_t>(&value);

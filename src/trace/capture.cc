@@ -3,10 +3,12 @@
 #include "trace/capture.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 
 #include "base/files.h"
+#include "trace/calls.h"
 #include "trace/profile_format.h"
 #include "trace/step_label.h"
 
@@ -86,6 +88,46 @@ class CaptureReader {
   int64_t covered_until_ = INT64_MIN;
 };
 
+// The annotation around an operator that labels a step, kNone32 where there is none.
+uint32_t StepAround(const Profile& profile, const OpForest& forest, uint32_t op, StepLabel& label) {
+  for (; op != kNone32; op = forest.Parent(op)) {
+    if (!profile.ops[op].annotation) continue;
+    if (const auto read = ParseStepLabel(profile.text.Text(profile.ops[op].name))) {
+      label = *read;
+      return op;
+    }
+  }
+  return kNone32;
+}
+
+// An eager run of the same model: each of its labelled steps is the sequence of kernels that a
+// graph of that step would hold, with operators and, on CUDA too, with names.
+void ReadEagerSteps(CaptureProfile& capture) {
+  const Profile& profile = capture.profile;
+  const CallFinder calls(profile);
+  std::map<uint32_t, size_t> graph_of;  // by the annotation's row
+  std::vector<uint32_t> order(profile.kernels.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](uint32_t row) { return profile.kernels[row].start_ns; });
+  for (const uint32_t row : order) {
+    const Launch& kernel = profile.kernels[row];
+    const uint32_t call = calls.Find(kernel);
+    if (call == kNone32 || calls.IsGraphLaunch(call)) continue;
+    const uint32_t op =
+        capture.forest->Innermost(profile.calls[call].thread, profile.calls[call].start_ns);
+    StepLabel label;
+    const uint32_t step = StepAround(profile, *capture.forest, op, label);
+    if (step == kNone32) continue;
+    const auto [entry, fresh] = graph_of.try_emplace(step, capture.graphs.size());
+    if (fresh) {
+      const int64_t tokens = label.context.tokens + label.generation.tokens;
+      capture.graphs.push_back({.tokens = tokens, .mode = "EAGER", .nodes = {}});
+    }
+    capture.graphs[entry->second].nodes.push_back(
+        {.kind = LaunchKind::kKernel, .kernel = kernel.name, .op = op});
+  }
+}
+
 constexpr std::string_view kFolder = "capture_traces";
 constexpr std::string_view kDetails = "execution_details.json";
 
@@ -111,6 +153,7 @@ std::unique_ptr<CaptureProfile> MakeCaptureProfile(Profile profile) {
   capture->profile = std::move(profile);
   capture->forest = std::make_unique<OpForest>(capture->profile);
   CaptureReader(*capture).Run();
+  if (capture->graphs.empty()) ReadEagerSteps(*capture);
   return capture;
 }
 

@@ -36,7 +36,8 @@ struct CaptureProfile {
   CaptureProfile() = default;
 };
 
-// Finds the graphs of a profile that was recorded during capture.
+// Finds the graphs of a profile that was recorded during capture. One that captures nothing is
+// taken for an eager run of the same model: its labelled steps stand for graphs (mode "EAGER").
 Result<std::unique_ptr<CaptureProfile>> ReadCaptureProfile(const std::filesystem::path& path);
 std::unique_ptr<CaptureProfile> MakeCaptureProfile(Profile profile);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast mining is, against what no reader of a .json.gz can beat: inflating it. The profile is
 // the public 62 MB one of xDiT where ../shared (or $ROOFMARK_SHARED) has it, else one made from the
-// tests' sample. The target: at least a third of the inflate rate, under 100 MB of memory.
+// tests' sample. The target: at least a third of the inflate rate, under 100 MB of memory. An
+// export of Nsight Systems is made and read in rows a second.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "base/check.h"
 #include "base/files.h"
 #include "base/owned.h"
+#include "base/sqlite.h"
 #include "trace/byte_source.h"
 #include "trace/gzip_for_tests.h"
 #include "trace/trace.h"
@@ -161,6 +163,72 @@ void MineAgainstInflate(benchmark::State& state) {
   state.counters["peak_MB"] = PeakMegabytes();
 }
 BENCHMARK(MineAgainstInflate)->Unit(benchmark::kMillisecond)->Iterations(25);
+
+// An export of Nsight Systems with as many kernels, calls and ranges as `steps` steps make.
+fs::path MakeDatabase(const fs::path& folder, int64_t steps) {
+  constexpr int64_t kKernels = 300;
+  constexpr int64_t kThread = int64_t{77} << 24 | 1;
+  const fs::path path = folder / "made.sqlite";
+  const Database db = Database::Open(path, OpenMode::kReadWrite).value();
+  CHECK(db.Execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+                   "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId "
+                   "INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid "
+                   "INTEGER, demangledName INTEGER, shortName INTEGER, gridX INTEGER, blockX "
+                   "INTEGER, graphNodeId INTEGER);"
+                   "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, "
+                   "eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER, "
+                   "returnValue INTEGER);"
+                   "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text "
+                   "TEXT, textId INTEGER, globalTid INTEGER)")
+            .has_value());
+  Transaction whole = Transaction::Begin(db).value();
+  Statement name = db.Prepare("INSERT INTO StringIds VALUES (?, ?)").value();
+  CHECK(name.Bind(1, int64_t{1}).Bind(2, "nvjet_tst_192x192").Run().has_value());
+  CHECK(name.Bind(1, int64_t{2}).Bind(2, "cudaLaunchKernel_v7000").Run().has_value());
+  Statement kernel =
+      db.Prepare(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, 1, 1, 8, "
+            "256, NULL)")
+          .value();
+  Statement call =
+      db.Prepare("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, 2, 0)").value();
+  Statement range = db.Prepare("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, NULL, ?)").value();
+  for (int64_t i = 0; i < steps * kKernels; ++i) {
+    const int64_t at = i * 5000;
+    CHECK(kernel.Bind(1, at + 3000).Bind(2, at + 7000).Bind(3, i + 1).Bind(4, kThread).Run());
+    CHECK(call.Bind(1, at + 500).Bind(2, at + 900).Bind(3, kThread).Bind(4, i + 1).Run());
+    const std::string text =
+        fmt::format("aten::mm, op_id = {}, sizes = [[32, 4096], [4096, 64]]", i);
+    CHECK(range.Bind(1, at).Bind(2, at + 1000).Bind(3, text).Bind(4, kThread).Run());
+  }
+  CHECK(whole.Commit().has_value());
+  return path;
+}
+
+// Rows a second of processor time, reading and mining; the target is 1.5 million.
+void MineSqlite(benchmark::State& state) {
+  const TempDir folder = TempDir::Make("sqlite_bench").value();
+  const fs::path path = MakeDatabase(folder.path(), 1000);
+  const Rules rules = Rules::Load(fs::path(ROOFMARK_SOURCE_DIR) / "rules").value();
+  std::vector<double> reads;
+  std::vector<double> mines;
+  double rows = 0;
+  for (auto _ : state) {
+    const double start = ThreadSeconds();
+    const Result<Profile> profile = ReadProfile(path);
+    const double middle = ThreadSeconds();
+    CHECK(profile.has_value());
+    rows = static_cast<double>(profile->events);
+    const Result<ProfileSummary> summary = MineProfile(path, rules);
+    CHECK(summary.has_value());
+    reads.push_back(middle - start);
+    mines.push_back(ThreadSeconds() - middle);
+  }
+  state.counters["read_Mrows/s"] = rows / MiddleOf(reads) / 1e6;
+  state.counters["mine_Mrows/s"] = rows / MiddleOf(mines) / 1e6;
+  state.counters["peak_MB"] = PeakMegabytes();
+}
+BENCHMARK(MineSqlite)->Unit(benchmark::kMillisecond)->Iterations(5);
 
 }  // namespace
 }  // namespace roofmark::trace

@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "base/text.h"
+#include "trace/graph_pairing.h"
+#include "trace/op_ids.h"
 #include "trace/rule_stub.h"
 #include "trace/trace.h"
 
@@ -147,6 +149,17 @@ TEST(Mining, PairsOurGraphReplaysWithTheirCapture) {
   }
 }
 
+// Where no capture was recorded, an eager run of the same model gives the operators.
+TEST(Mining, PairsGraphReplaysWithAnEagerRun) {
+  const TempDir folder = TempDir::Make("mining").value();
+  const fs::path replay = folder.path() / "replay.json.gz";
+  fs::copy_file(kRecorded / "dense_decode_graph.json.gz", replay);
+  const ProfileSummary summary = Mine(replay, {.captures = {kRecorded / "dense_decode.json.gz"}});
+  EXPECT_EQ(Number(summary, "graphs", "exact") + Number(summary, "graphs", "aligned"), 6);
+  EXPECT_EQ(Number(summary, "graphs", "unpaired"), 0);
+  for (const AggregateCell& cell : CellsOf(summary, "rms_norm")) EXPECT_FALSE(cell.axes.empty());
+}
+
 // A replay and the capture that does not fit it: nothing is paired, and that is said.
 TEST(Mining, ReportsGraphsThatNoCaptureFits) {
   const TempDir folder = TempDir::Make("mining").value();
@@ -194,6 +207,75 @@ TEST_F(PublicProfiles, GraphsAreAllPairedWithTheirCaptures) {
     EXPECT_EQ(Number(summary, "graphs", "unpaired_kernels"), 0) << path;
     EXPECT_EQ(summary.json.Find("unattributed_ns")->as_int(), 0) << path;
   }
+}
+
+TEST_F(PublicProfiles, EveryLaunchOfTheServingProfilesIsClassified) {
+  for (const char* path :
+       {"kineto_cuda/vllm_gptoss_b200_eager.json.gz",
+        "kineto_rocm/sglang_decode_graph/sglang_Qwen3-8B_decode.json.gz",
+        "kineto_rocm/sglang_prefilldecode_eager/sglang_Qwen3-8B_prefilldecode.json.gz",
+        "kineto_rocm/vllm_decode_full_graph/graph_execution.json.gz",
+        "kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz",
+        "kineto_cuda/qwen1.5-0.5b_h100.json.gz", "kineto_rocm/qwen1.5-0.5b_mi300.json.gz",
+        "sglang_decode_b300_vs_mi300/deepseek_r1_B300-TP-0-DECODE.trace.json.gz",
+        "sglang_decode_b300_vs_mi300/deepseek_r1_MI300-TP-0-DECODE.trace.json.gz",
+        "nsys/h100_2gpu_1s.sqlite", "nsys/mfu_2gpu_before.sqlite"}) {
+    const ProfileSummary summary = MineShared(path);
+    EXPECT_TRUE(summary.unknown.empty()) << path << ": " << summary.unknown[0].name;
+  }
+}
+
+// Where the profile or its capture records sizes, every dense product has its own.
+TEST_F(PublicProfiles, DenseProductsHaveTheirSizes) {
+  for (const char* path :
+       {"kineto_cuda/vllm_gptoss_b200_eager.json.gz",
+        "kineto_rocm/sglang_decode_graph/sglang_Qwen3-8B_decode.json.gz",
+        "kineto_rocm/sglang_prefilldecode_eager/sglang_Qwen3-8B_prefilldecode.json.gz",
+        "kineto_rocm/vllm_decode_full_graph/graph_execution.json.gz",
+        "kineto_rocm/xdit_sd35_torch_compile.json.gz"}) {
+    const std::vector<AggregateCell> products = CellsOf(MineShared(path), "gemm");
+    int64_t all = 0;
+    int64_t shaped = 0;
+    for (const AggregateCell& cell : products) {
+      all += cell.exposed_ns;
+      if (Axis(cell, "m") > 0 && Axis(cell, "n") > 0 && Axis(cell, "k") > 0) {
+        shaped += cell.exposed_ns;
+      }
+    }
+    EXPECT_GT(all, 0) << path;
+    EXPECT_GT(static_cast<double>(shaped), 0.99 * static_cast<double>(all)) << path;
+  }
+}
+
+// Acceptance: deleting one captured launch is reported, and shifts nothing silently.
+TEST_F(PublicProfiles, ALaunchMissingFromTheCaptureIsReported) {
+  const fs::path folder = shared_ / "kineto_rocm/sglang_decode_graph";
+  const TempDir copy = TempDir::Make("capture").value();
+  const fs::path replay = copy.path() / "decode.json.gz";
+  fs::copy_file(folder / "sglang_Qwen3-8B_decode.json.gz", replay);
+  Profile capture = ReadProfile(folder / "capture_traces/bs_32_rank0.json.gz").value();
+  // Without the launch of the hundredth node.
+  std::vector<RuntimeCall> launches;
+  size_t seen = 0;
+  for (const RuntimeCall& call : capture.calls) {
+    if (call.kernel != kNoText && ++seen == 100) continue;
+    launches.push_back(call);
+  }
+  ASSERT_EQ(launches.size() + 1, capture.calls.size());
+  capture.calls = std::move(launches);
+  const Profile profile = ReadProfile(replay).value();
+  const CallFinder calls(profile);
+  const OpForest forest(profile);
+  const IdIndex ops = OpsByExternalId(profile);
+  const LinkedProfile linked = LinkKernels(profile, calls, forest, ops, ComputeTotals(profile));
+  std::vector<std::unique_ptr<CaptureProfile>> captures;
+  captures.push_back(MakeCaptureProfile(std::move(capture)));
+  const Compatible always = [](auto&&...) { return true; };
+  const GraphPairing pairing = PairGraphs(profile, linked, captures, always);
+  EXPECT_EQ(pairing.report.exact, 0U);
+  EXPECT_EQ(pairing.report.aligned, 1U);
+  EXPECT_EQ(pairing.report.unpaired_nodes, 1U);
+  EXPECT_GT(pairing.report.unpaired_ns, 0);
 }
 
 TEST_F(PublicProfiles, PhasesComeFromLabels) {
@@ -278,7 +360,7 @@ TEST(Mining, ExplainsWhichRuleClaimsAKernelAndWhy) {
   ASSERT_FALSE(summary.explanations.empty());
   const std::string text = Join(summary.explanations[0].lines, "\n");
   EXPECT_THAT(text, testing::HasSubstr("node of a graph captured for 32 tokens"));
-  EXPECT_THAT(text, testing::HasSubstr("roofmark.toml: op"));
+  EXPECT_THAT(text, testing::HasSubstr("roofmark.toml: op 2)"));
   EXPECT_THAT(text, testing::HasSubstr("one of ours"));
   EXPECT_THAT(text, testing::HasSubstr("decode: the step's label"));
   EXPECT_THAT(text, testing::HasSubstr("\"tokens\": 32"));

@@ -213,19 +213,22 @@ Result<void> Rules::State::AddFile(const fs::path& path) {
   const Json* about = TRY_IN(document.ObjectAt("about"), path.string());
   TRY_IN(about->String("framework"), path.string() + ": about");
   TRY_IN(about->String("version"), path.string() + ": about");
+  const std::string file = path.filename().string();
   size_t number = 0;
   if (document.Find("op") != nullptr) {
     for (const Json& table : TRY(document.ArrayAt("op"))->array()) {
-      TRY_IN(AddOp(table), fmt::format("{}: op {}", path.string(), ++number));
-      op_rules.back()->where = fmt::format("{}: op {}", path.filename().string(), number);
+      ++number;
+      TRY_IN(AddOp(table), fmt::format("{}: op {}", path.string(), number));
+      op_rules.back()->where = fmt::format("{}: op {}", file, number);
     }
   }
   number = 0;
   if (document.Find("kernel") != nullptr) {
     for (const Json& table : TRY(document.ArrayAt("kernel"))->array()) {
+      ++number;
       kernels.push_back(
-          TRY_IN(ReadKernelRule(table), fmt::format("{}: kernel {}", path.string(), ++number)));
-      kernels.back().rule.where = fmt::format("{}: kernel {}", path.filename().string(), number);
+          TRY_IN(ReadKernelRule(table), fmt::format("{}: kernel {}", path.string(), number)));
+      kernels.back().rule.where = fmt::format("{}: kernel {}", file, number);
     }
   }
   return {};
