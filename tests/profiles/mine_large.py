@@ -5,7 +5,7 @@
 
     tests/profiles/mine_large.py ROOFMARK PROFILE FOLDER [GIGABYTES]
 
-PROFILE is replicated, so the total is known: as many times the original's as there are copies. Where
+PROFILE is replicated, so the total is known: as often the original as there are copies. Where
 FOLDER lacks the room, it is skipped openly.
 """
 import json
