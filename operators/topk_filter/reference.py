@@ -8,7 +8,7 @@ the next, so exactly top_k entries of a row stay.
 
 import torch
 
-_REGIMES = ("typical", "heavy_tail", "offset")
+_REGIMES = ("typical", "heavy_tail", "offset", "masked")
 _CHUNK = 1 << 26  # elements handled at a time
 _BANNED = -1e30  # a logit that an earlier filter has ruled out
 
@@ -35,12 +35,23 @@ def _part(logits, largest, regime, gen):
     logits.scatter_(1, places[:, -1:], below)
 
 
+def _mask(logits, largest, uniform):
+    """Rules out all but `largest` logits of a row, and in every other row all but twice as many."""
+    drawn = uniform(*logits.shape)
+    for step, allowed in enumerate((largest, min(2 * largest, logits.shape[1]))):
+        rows = drawn[step::2]
+        if len(rows):
+            least = rows.topk(allowed, dim=1).values[:, -1:]
+            logits[step::2].masked_fill_(rows < least, _BANNED)
+
+
 def inputs(shape, seed, regime, device):
     """logits [rows, vocab], f32.
 
     typical     rows of different spread and level
     heavy_tail  a few logits far above and far below all others, some ruled out by a filter before
     offset      all logits well below zero, with a small spread
+    masked      all but top_k or twice as many logits of a row ruled out by a filter before
     """
     if regime not in _REGIMES:
         raise ValueError("unknown regime %r; have %s" % (regime, ", ".join(_REGIMES)))
@@ -64,6 +75,8 @@ def inputs(shape, seed, regime, device):
             loud = uniform(*part.shape) < 4.0 / vocab
             part.mul_(1.0 + 20.0 * loud)
             part.masked_fill_(uniform(*part.shape) < 1.0 / 64, _BANNED)
+        if regime == "masked":
+            _mask(part, largest, uniform)
         _part(part, largest, regime, gen)
     return {"logits": logits}
 

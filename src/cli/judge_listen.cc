@@ -40,6 +40,7 @@ Result<int> JudgeListen(const JudgeArgs& args) {
                 .effort = args.quick ? gate::Effort::kQuick : gate::Effort::kFull,
                 .require_adoption = args.require_adoption,
                 .dump_dir = args.dump,
+                .sanitize = args.sanitize,
                 .call_timeout_s = args.timeout_s},
       .quick = args.quick,
       .against = args.against,

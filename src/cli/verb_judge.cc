@@ -22,6 +22,7 @@
 #include "pipeline/record.h"
 #include "pipeline/timings.h"
 #include "suite/expression.h"
+#include "worker/sanitizer.h"
 
 namespace roofmark::cli {
 namespace {
@@ -91,6 +92,7 @@ std::string CommandOf(const JudgeArgs& args) {
   if (!args.require.empty()) words.insert(words.end(), {"--require", args.require});
   if (!args.mode.empty()) words.insert(words.end(), {"--mode", args.mode});
   if (args.quick) words.emplace_back("--quick");
+  if (args.sanitize) words.emplace_back("--sanitize");
   return Join(words, " ");
 }
 
@@ -150,6 +152,12 @@ Result<void> CheckUsage(const JudgeArgs& args) {
         ErrorKind::kUsage,
         "--require ready is asked of candidates that are named, not with --all or --listen");
   }
+  if (!args.sanitize) return {};
+  if (args.device != "cuda") {
+    return Fail(ErrorKind::kUsage,
+                "--sanitize needs --device cuda: compute-sanitizer watches the kernels of a GPU");
+  }
+  TRY(worker::FindSanitizer());
   return {};
 }
 
@@ -225,6 +233,7 @@ Result<int> Judge(const JudgeArgs& args) {
         .dump_dir = args.dump,
         .line_error_rate = line_error_rate,
         .check_fitness = !args.require.empty(),
+        .sanitize = args.sanitize,
         .call_timeout_s = args.timeout_s};
     TRY(pipeline::Evaluate(workloads, entries, machine, options,
                            [&](const Verdict& verdict, size_t done, size_t total) -> Result<void> {

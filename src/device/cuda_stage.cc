@@ -136,8 +136,7 @@ Result<void> CudaStage::Probe(uint64_t base, std::span<const uint64_t> offsets) 
     return Fail(ErrorKind::kInput, "more is to be probed than the stage has room for");
   }
   TRY(Flush());
-  cu::Pointer sink = 0;
-  void* touched[] = {&control_, &sink};
+  void* touched[] = {&control_};
   TRY(Launch(touch_, kProbedLines, 32, touched));
   Sample sample{.base = base};
   std::ranges::copy(offsets, sample.offsets.begin());
@@ -152,8 +151,7 @@ Result<void> CudaStage::BeforeCall() {
   TRY(Flush());
   for (auto& [at, bytes] : warm_) {
     uint64_t vectors = (bytes + 15) / 16;
-    cu::Pointer sink = 0;
-    void* arguments[] = {&at, &vectors, &sink};
+    void* arguments[] = {&at, &vectors};
     TRY(Launch(warm_kernel_, blocks_, kFlushThreads, arguments));
   }
   warm_.clear();

@@ -55,12 +55,12 @@ roofmark_stage_flush(const uint4* data, u64 vectors, u32* sink) {
   if (seen != 0) *sink = seen;
 }
 
-// Leaves an operand in the L2 cache, as its producer would have. `sink` is null: a load whose value
-// nobody could want is left out.
+// Leaves an operand in the L2 cache, as its producer would have. What is read goes to shared memory,
+// since a load whose value nobody wants is left out.
 extern "C" __global__ void __launch_bounds__(512)
-roofmark_stage_warm(const uint4* data, u64 vectors, u32* sink) {
-  const u32 seen = ReadAll(data, vectors);
-  if (sink != nullptr) *sink = seen;
+roofmark_stage_warm(const uint4* data, u64 vectors) {
+  __shared__ volatile u32 sink;
+  sink = ReadAll(data, vectors);
 }
 )cuda";
 
@@ -76,11 +76,11 @@ __device__ __forceinline__ const char* MissLine(const char* control, u32 line) {
 }
 
 // Makes the lines hits, from other multiprocessors than will time them: which half of the L2 a line
-// is in, seen from a multiprocessor, decides how long a hit takes. `sink` is null, as above.
-extern "C" __global__ void roofmark_stage_touch(const char* control, u32* sink) {
+// is in, seen from a multiprocessor, decides how long a hit takes.
+extern "C" __global__ void roofmark_stage_touch(const char* control) {
+  __shared__ volatile u32 sink;
   if (threadIdx.x != 0) return;
-  const u32 seen = Load((const uint4*)HitLine(control, (blockIdx.x + 13) % gridDim.x));
-  if (sink != nullptr) *sink = seen;
+  sink = Load((const uint4*)HitLine(control, (blockIdx.x + 13) % gridDim.x));
 }
 
 struct Sample {

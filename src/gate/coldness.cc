@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/stats.h"
@@ -19,6 +20,7 @@ constexpr int64_t kHeadOfPage = 4096;
 // Operands count as warm when this much more of their lines than of the known misses were fast: a
 // tenth of its operands in the cache shortens no call by a tenth.
 constexpr double kWarmShare = 0.10;
+constexpr double kDeviations = 3;
 // A verdict rests on no fewer lines.
 constexpr int64_t kLeastLines = 64;
 
@@ -86,13 +88,11 @@ Result<Coldness> ReadColdness(const Json& probe, size_t lines) {
   found.batches = 1;
   found.hit_cycles = Median(hits);
   found.miss_cycles = Median(misses);
-  const double slow_hit = Quantile(hits, 0.9);
-  const double fast_miss = Quantile(misses, 0.1);
-  if (slow_hit >= fast_miss) {
+  if (Quantile(hits, 0.75) >= Quantile(misses, 0.25)) {
     found.unclear = 1;
     return found;
   }
-  const double limit = (slow_hit + fast_miss) / 2;
+  const double limit = (Quantile(hits, 0.9) + Quantile(misses, 0.1)) / 2;
   const auto fast = [limit](double cycles) { return cycles < limit; };
   found.sampled = static_cast<int64_t>(operands.size());
   found.warm = std::ranges::count_if(operands, fast);
@@ -102,9 +102,16 @@ Result<Coldness> ReadColdness(const Json& probe, size_t lines) {
 }
 
 std::string WarmFault(const Coldness& coldness) {
+  if (coldness.sampled < kLeastLines || coldness.misses == 0) return "";
   const double excess =
       ShareOf(coldness.warm, coldness.sampled) - ShareOf(coldness.misses_fast, coldness.misses);
-  if (coldness.sampled < kLeastLines || excess <= kWarmShare) return "";
+  // The deviation of a difference of two shares, if both were one.
+  const double both =
+      ShareOf(coldness.warm + coldness.misses_fast, coldness.sampled + coldness.misses);
+  const double lines =
+      1 / static_cast<double>(coldness.sampled) + 1 / static_cast<double>(coldness.misses);
+  const double deviation = std::sqrt(both * (1 - both) * lines);
+  if (excess <= kWarmShare + kDeviations * deviation) return "";
   return fmt::format(
       "{} of {} sampled lines of operands were in the L2 cache before their call, though a flush "
       "had passed: another call fetched them, or had them kept",

@@ -51,10 +51,17 @@ TEST(Coldness, AFewWarmLinesAreReportedAndNoFault) {
 }
 
 TEST(Coldness, WhatTheMethodErrsByIsNotHeldAgainstAnyone) {
-  Coldness found = Found(12);
+  Coldness found = Found(30);
   EXPECT_NE(WarmFault(found), "");
-  found.misses_fast = 12;
+  found.misses_fast = 30;
   EXPECT_EQ(WarmFault(found), "");
+}
+
+TEST(Coldness, WhatMayBeChanceIsNoFault) {
+  EXPECT_EQ(WarmFault(Found(17)), "");
+  Coldness more;
+  for (int i = 0; i < 10; ++i) more.Add(Found(17));
+  EXPECT_NE(WarmFault(more), "");
 }
 
 TEST(Coldness, TooFewLinesDecideNothing) {

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -90,6 +89,9 @@ class Contestant {
     return workspace_ == nullptr ? Result<bool>(true) : workspace_->GuardsIntact();
   }
   const Candidate& candidate() const { return candidate_; }
+  // What a worker needs to load it, and the folder that it sees as /candidate.
+  Json LoadRequest() const;
+  std::filesystem::path run_folder() const { return stage_.path() / "run"; }
 
   // The same candidate, whose kernels do nothing (ghost.h); null, with the reason, where that
   // cannot be made.
@@ -97,8 +99,7 @@ class Contestant {
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
 
   Verdict verdict;
-  bool vouched = false;              // a ghost replay has found nothing against it
-  std::set<std::string> recompiled;  // code objects that its compiler was seen to make again
+  bool vouched = false;  // a ghost replay has found nothing against it
 
  private:
   static constexpr const char* kWorkspace = "workspace";
@@ -110,7 +111,6 @@ class Contestant {
   Result<void> CopySources();
   Result<void> CompileNative();
   Result<void> CheckOnly();
-  Json LoadRequest() const;
   Result<void> KeepProduct(const std::filesystem::path& library,
                            const std::filesystem::path& device_code);
   worker::WorkerSpec SpecOfWorker() const;

@@ -2,6 +2,7 @@
 #include "gate/correctness.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -25,10 +26,13 @@ bool HasDenormals(const Workload& workload) {
 }
 
 // The first regime comes twice: a cached answer is wrong by then, whatever its key.
-std::vector<std::string> Regimes(Effort effort, const Workload& workload) {
-  if (effort == Effort::kQuick) return {"typical", "heavy_tail"};
-  if (!HasDenormals(workload)) return {"typical", "heavy_tail", "offset", "typical"};
-  return {"typical", "heavy_tail", "offset", "denormals", "typical"};
+Result<std::vector<std::string>> Regimes(Effort effort, Session& session) {
+  if (effort == Effort::kQuick) return std::vector<std::string>{"typical", "heavy_tail"};
+  std::vector<std::string> regimes = {"typical", "heavy_tail", "offset"};
+  if (HasDenormals(session.workload())) regimes.emplace_back("denormals");
+  std::ranges::move(TRY(session.OwnRegimes()), std::back_inserter(regimes));
+  regimes.emplace_back("typical");
+  return regimes;
 }
 
 }  // namespace
@@ -38,7 +42,8 @@ Result<void> RunCorrectness(Session& session, std::vector<Contestant*> contestan
   std::map<const Contestant*, SeenOutputs> seen;
   size_t trial = 0;
   size_t slot = 0;
-  for (const std::string& regime : Regimes(options.effort, session.workload())) {
+  const std::vector<std::string> regimes = TRY(Regimes(options.effort, session));
+  for (const std::string& regime : regimes) {
     slot = trial++ % session.slots();
     TRY(session.Refill(slot, regime));
     // Candidates run before the expected outputs exist anywhere.

@@ -9,6 +9,7 @@
 #include "gate/evidence.h"
 #include "gate/fitness.h"
 #include "gate/performance.h"
+#include "gate/sanitize.h"
 #include "gate/session.h"
 
 namespace roofmark::gate {
@@ -33,6 +34,7 @@ Result<void> RunGates(Session& session, const Sol& sol, const std::vector<Contes
   // From here every undecided contestant has a live worker with this workload's arenas.
   if (options.last_gate == Gate::kCompile) return {};
   TRY(RunCorrectness(session, Undecided(contestants), bench.stopwatch, options));
+  const SanitizerNotes notes = TRY(RunSanitizer(session, Undecided(contestants), options));
   for (Contestant* contestant : Undecided(contestants)) {
     if (options.last_gate == Gate::kCorrectness) {
       contestant->Refuse(Gate::kCorrectness, Outcome::kPassed, "");
@@ -41,7 +43,9 @@ Result<void> RunGates(Session& session, const Sol& sol, const std::vector<Contes
   // From here every undecided contestant was right on all regimes.
   TRY(RunPerformance(session, sol, Undecided(contestants), bench, options));
   TRY(RunComparisons(session, contestants, bench, options));
-  return RunFitness(session, contestants, options);
+  TRY(RunFitness(session, contestants, options));
+  for (const auto& [contestant, note] : notes) contestant->verdict.level += "; " + note;
+  return {};
 }
 
 }  // namespace

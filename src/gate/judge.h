@@ -34,6 +34,8 @@ struct JudgeOptions {
   double line_error_rate = 0;
   // Whether those that passed are also asked whether they are fit for serving (fitness.h).
   bool check_fitness = false;
+  // Whether candidates that are right also make a call under compute-sanitizer (sanitize.h).
+  bool sanitize = false;
   // Sessions whose secret is known already, by shape id: judge --regrade alone sets it.
   std::map<std::string, std::string> secrets;
   // Limit of one call. Honest calls on published shapes take well under a second.

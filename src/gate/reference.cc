@@ -102,6 +102,18 @@ Result<void> Reference::Expected(const std::string& in, const std::string& out,
                  .Set("shape", AxesToJson(workload.axes)));
 }
 
+Result<std::vector<std::string>> Reference::OwnRegimes() {
+  const worker::Answer<Json> answer =
+      TRY(worker_->Ask(Json::MakeObject().Set("do", "regimes"), kReferenceTimeoutS));
+  if (!answer) return Fail(ErrorKind::kInput, name_ + ": its regimes: " + answer.error().reason);
+  std::vector<std::string> regimes;
+  for (const Json& regime : TRY(answer->ArrayAt("regimes"))->array()) {
+    if (!regime.is_string()) return Fail(ErrorKind::kInput, name_ + ": a regime is no text");
+    regimes.push_back(regime.as_string());
+  }
+  return regimes;
+}
+
 Result<std::vector<AdmissionProgram>> Reference::Programs() {
   const worker::Answer<Json> answer =
       TRY(worker_->Ask(Json::MakeObject().Set("do", "programs"), kReferenceTimeoutS));

@@ -39,6 +39,8 @@ class Reference {
   // Computes the outputs for what lies in `in` now.
   Result<void> Expected(const std::string& in, const std::string& out, const Workload& workload);
 
+  // The operator's own regimes, beside those that every operator has: "masked".
+  Result<std::vector<std::string>> OwnRegimes();
   // Errors: kInput where the operator has no variants.py.
   Result<std::vector<AdmissionProgram>> Programs();
   // Writes what the program makes of `in` to `out`; false where it does not apply to the shape. A

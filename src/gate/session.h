@@ -50,6 +50,9 @@ class Session {
   double refill_s() const { return refill_s_; }
   double expect_s() const { return expect_s_; }
 
+  // Regimes of values that this operator has beside the common ones (Reference::OwnRegimes).
+  Result<std::vector<std::string>> OwnRegimes() { return reference_.OwnRegimes(); }
+
   const Workload& workload() const { return workload_; }
   device::Device& device() { return device_; }
 

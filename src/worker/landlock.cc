@@ -93,8 +93,9 @@ Result<std::string> EnterLandlock(const SandboxSpec& spec) {
   // The first version forbids moving files between folders altogether, which compilers do.
   if (version < 2) return std::string();
   const uint64_t files = kAllOfFirst | kRefer | (version >= 3 ? kTruncate : 0);
-  const Ruleset rights{
-      .files = files, .network = version >= 4 ? kTcp : 0, .scopes = version >= 6 ? kScopes : 0};
+  const Ruleset rights{.files = files,
+                       .network = version >= 4 && !spec.loopback ? kTcp : 0,
+                       .scopes = version >= 6 ? kScopes : 0};
   const size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   const Fd ruleset(static_cast<int>(::syscall(kCreateRuleset, &rights, size, 0)));
   if (!ruleset.valid()) return Refused("making a ruleset");

@@ -84,6 +84,7 @@ int GuardInit(pid_t init) {
 Result<int> Launch(Channel& channel) {
   const SandboxSpec spec = TRY(ReadSpec(channel));
   TRY(EnterNamespaces(spec.isolation));
+  if (spec.loopback && spec.isolation != Isolation::kNone) TRY(BringUpLoopback());
   const bool reaps = spec.isolation == Isolation::kNone;
   if (reaps) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t init = TRY(StartInit(spec, channel));

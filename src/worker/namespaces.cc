@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <net/if.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +104,16 @@ Result<void> EnterNamespaces(Isolation isolation) {
   }
   return ::geteuid() == 0 ? UnshareAsRoot(kFlags | CLONE_NEWUSER)
                           : UnshareAsUser(kFlags | CLONE_NEWUSER);
+}
+
+Result<void> BringUpLoopback() {
+  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return Refused("a socket for the loopback interface");
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) return Refused("loopback interface");
+  return {};
 }
 
 }  // namespace roofmark::worker

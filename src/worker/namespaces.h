@@ -12,4 +12,7 @@ namespace roofmark::worker {
 // kIo when the kernel or a container forbids it.
 Result<void> EnterNamespaces(Isolation isolation);
 
+// In a network namespace of this process's own: its loopback interface goes up. Errors: kIo.
+Result<void> BringUpLoopback();
+
 }  // namespace roofmark::worker

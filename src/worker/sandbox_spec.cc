@@ -39,6 +39,7 @@ Json SandboxSpecToJson(const SandboxSpec& spec) {
       .Set("data_bytes", spec.data_bytes)
       .Set("file_bytes", spec.file_bytes)
       .Set("processes", spec.processes)
+      .Set("loopback", spec.loopback)
       .Set("user", uint64_t{spec.user});
 }
 
@@ -59,6 +60,7 @@ Result<SandboxSpec> SandboxSpecFromJson(const Json& json) {
   spec.data_bytes = static_cast<uint64_t>(TRY(json.Int("data_bytes")));
   spec.file_bytes = static_cast<uint64_t>(TRY(json.Int("file_bytes")));
   spec.processes = static_cast<uint64_t>(TRY(json.Int("processes")));
+  spec.loopback = TRY(json.Bool("loopback"));
   spec.user = static_cast<uint32_t>(TRY(json.Int("user")));
   return spec;
 }

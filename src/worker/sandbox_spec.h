@@ -53,6 +53,8 @@ struct SandboxSpec {
   uint64_t data_bytes = 0;               // RLIMIT_DATA; 0 = no limit
   uint64_t file_bytes = 0;               // RLIMIT_FSIZE
   uint64_t processes = 0;                // RLIMIT_NPROC, and of the cgroup where there is one
+  // Whether the sandbox's own loopback interface is up; no other interface ever is.
+  bool loopback = false;
   // Who root's sandboxed processes become. Without namespaces each sandbox has its own, so that all
   // of its processes can be counted, and killed at once.
   uint32_t user = kNobody;

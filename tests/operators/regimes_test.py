@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subnormal inputs: every operator that is judged on them has finite references, and honest
-programs
-stay within the tolerance, also on a processor that takes every subnormal for zero, as fast-math
-kernels do.
+"""Regimes beside the three that every operator has. Subnormal inputs: every operator that is judged
+on them has finite references, and honest programs stay within the tolerance, also on a processor
+that takes every subnormal for zero, as fast-math kernels do. Masked rows, where an operator has a
+mask: honest programs pass.
 
 Run with PyTorch >= 1.13 on a CPU:  python3 tests/operators/regimes_test.py [OPERATOR ...]
 """
@@ -74,6 +74,28 @@ class Subnormals(unittest.TestCase):
                         worst, error, _ = operator.compare(got, expected, shape)
                         with self.subTest(operator=name, shape=shape_id, how=how, flush=flush):
                             self.assertLessEqual(max(worst, error), 1.0)
+
+    def test_honest_programs_pass_where_the_operator_masks_most_of_a_row(self):
+        seen = 0
+        for name in NAMES:
+            operator = Operator(name)
+            if "masked" not in getattr(operator.module, "_REGIMES", ()):
+                continue
+            path = os.path.join(ROOT, "operators", name, "variants.py")
+            honest = load_module("variants_of_" + name, path).HONEST
+            for shape_id in operator.tier("small"):
+                shape = operator.resolve(shape_id)
+                given = regimes.draw(operator.module, shape, 5, "masked", "cpu")
+                expected = operator.module.reference(shape, **given)
+                for how, compute in honest.items():
+                    got = compute(shape, **given)
+                    if got is None:
+                        continue
+                    worst, error, _ = operator.compare(got, expected, shape)
+                    seen += 1
+                    with self.subTest(operator=name, shape=shape_id, how=how):
+                        self.assertLessEqual(max(worst, error), 1.0)
+        self.assertTrue(seen > 0 or NAMES != OPERATORS)
 
 
 if __name__ == "__main__":
