@@ -38,7 +38,7 @@ done
 patchelf --set-rpath "\$ORIGIN/../lib" "$out/bin/roofmark"
 for library in "$out"/lib/*; do patchelf --set-rpath "\$ORIGIN" "$library"; done
 
-for folder in operators devices rules candidates examples redteam suites; do
+for folder in operators devices rules candidates examples redteam suites python; do
   [ ! -d "$root/$folder" ] || cp -r "$root/$folder" "$out/share/roofmark/"
 done
 mkdir -p "$out/share/roofmark/src/worker"

@@ -17,17 +17,29 @@ namespace fs = std::filesystem;
 enum class Format { kText, kJson };
 
 struct MineArgs {
-  std::vector<fs::path> profiles;    // files, folders, or manifests (.csv)
-  fs::path out;                      // aggregate to write; empty = none
-  bool unknown = false;              // list what no rule claims
-  bool merge = false;                // `profiles` are aggregates: fold them
-  std::string on = "threads";        // where: "threads", "processes", "slurm"
-  size_t parts = 0;                  // processes, slurm: how many; 0 = as many as files, at most 256
-  std::string slurm;                 // further options for sbatch
-  bool part = false;                 // `profiles` is a part to do, as MineElsewhere asks
+  std::vector<fs::path> profiles;  // files, folders, or manifests (.csv)
+  fs::path out;                    // aggregate to write; empty = none
+  bool unknown = false;            // list what no rule claims
+  bool merge = false;              // `profiles` are aggregates: fold them
+  std::string on = "threads";      // where: "threads", "processes", "slurm"
+  size_t parts = 0;                // processes, slurm: how many; 0 = as many as files, at most 256
+  std::string slurm;               // further options for sbatch
+  bool part = false;               // `profiles` is a part to do, as MineElsewhere asks
   std::vector<std::string> without;  // merge: hashes or aggregates to take out
   bool check = false;                // say what each profile lacks instead of mining
   std::string explain;               // part of kernels' names to explain instead; empty = none
+  Format format = Format::kText;
+};
+
+struct GenerateArgs {
+  fs::path profile;          // to replicate; empty with `fleet`
+  std::string size = "1GB";  // of the replicated profile, before compression
+  bool one_line = false;     // as tools rewrite profiles
+  bool fleet = false;
+  size_t profiles = 1303;  // of the fleet
+  size_t applications = 20;
+  uint64_t seed = 1;
+  fs::path out;
   Format format = Format::kText;
 };
 
@@ -158,8 +170,8 @@ struct DoctorArgs {
   Format format = Format::kText;
 };
 
-using Args = std::variant<MineArgs, SuiteArgs, RooflineArgs, CalibrateArgs, PackArgs, CheckArgs,
-                          JudgeArgs, ScoreArgs, ReportArgs, OptimizeArgs, DoctorArgs>;
+using Args = std::variant<MineArgs, GenerateArgs, SuiteArgs, RooflineArgs, CalibrateArgs, PackArgs,
+                          CheckArgs, JudgeArgs, ScoreArgs, ReportArgs, OptimizeArgs, DoctorArgs>;
 
 // What the command line means, or an exit code where it was answered already (--help, --version: 0;
 // a mistake, explained on stderr: 2).
@@ -168,6 +180,7 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv);
 // The verbs. Each prints its own output and returns the exit code: 0 done (and passed), 1 judged
 // and not passed. Errors end in exit code 3 (2 for kUsage).
 Result<int> Mine(const MineArgs& args);
+Result<int> Generate(const GenerateArgs& args);
 Result<int> MergeAggregates(const MineArgs& args);
 Result<int> MineElsewhere(const MineArgs& args);
 Result<int> MineOnePart(const MineArgs& args);

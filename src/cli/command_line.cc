@@ -91,6 +91,24 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   AddJson(verb, &args->format);
 }
 
+void AddGenerate(CLI::App* app, Chosen* chosen) {
+  auto args = std::make_shared<GenerateArgs>();
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "generate", "write profiles whose totals or weights are known",
+              "roofmark generate small.json.gz --size 10GB -o big.json\n"
+              "  roofmark generate --fleet -o fleet/");
+  verb->add_option("profile", args->profile, "Kineto profile to replicate");
+  verb->add_option("--size", args->size, "of the replica, before compression (default: 1GB)");
+  verb->add_flag("--one-line", args->one_line, "as tools rewrite profiles, on one line");
+  verb->add_flag("--fleet", args->fleet, "a whole fleet, its manifest and its true shares");
+  verb->add_option("--profiles", args->profiles, "fleet: how many (default: 1303)");
+  verb->add_option("--applications", args->applications, "fleet: how many (default: 20)");
+  verb->add_option("--seed", args->seed, "fleet: the same seed gives the same (default: 1)");
+  verb->add_option("-o,--out", args->out, "file (.gz: compressed), or folder of the fleet")
+      ->required();
+  AddJson(verb, &args->format);
+}
+
 void AddSuite(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<SuiteArgs>();
   CLI::App* verb = AddVerb(app, chosen, args, "suite",
@@ -325,8 +343,8 @@ std::variant<Args, int> ParseCommandLine(int argc, char** argv) {
   CLI::App app(kAbout, "roofmark");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("roofmark {}", kVersion));
-  for (const auto add : {AddMine, AddSuite, AddRoofline, AddCalibrate, AddPack, AddCheck, AddJudge,
-                         AddScore, AddReport, AddOptimize, AddDoctor}) {
+  for (const auto add : {AddMine, AddGenerate, AddSuite, AddRoofline, AddCalibrate, AddPack,
+                         AddCheck, AddJudge, AddScore, AddReport, AddOptimize, AddDoctor}) {
     add(&app, &chosen);
   }
   const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });

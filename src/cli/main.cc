@@ -11,6 +11,7 @@ namespace {
 
 struct Dispatch {
   Result<int> operator()(const MineArgs& args) const { return Mine(args); }
+  Result<int> operator()(const GenerateArgs& args) const { return Generate(args); }
   Result<int> operator()(const SuiteArgs& args) const { return Suite(args); }
   Result<int> operator()(const RooflineArgs& args) const { return Roofline(args); }
   Result<int> operator()(const CalibrateArgs& args) const { return Calibrate(args); }

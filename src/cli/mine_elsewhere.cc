@@ -18,9 +18,10 @@ Result<int> MineOnePart(const MineArgs& args) {
 
 Result<int> MineElsewhere(const MineArgs& args) {
   if (args.out.empty()) {
-    return Fail(ErrorKind::kUsage, fmt::format("mine --on {0} needs -o: the parts are kept beside it, "
-                                               "so that an interrupted run goes on",
-                                               args.on));
+    return Fail(ErrorKind::kUsage,
+                fmt::format("mine --on {0} needs -o: the parts are kept beside it, "
+                            "so that an interrupted run goes on",
+                            args.on));
   }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -29,17 +30,15 @@ Result<int> MineElsewhere(const MineArgs& args) {
   for (const std::string_view option : Split(args.slurm, ' ')) {
     if (!option.empty()) options.emplace_back(option);
   }
-  const auto runner = args.on == "slurm"
-                          ? pipeline::SlurmRunner(program, std::move(options))
-                          : pipeline::ProcessRunner(program);
+  const auto runner = args.on == "slurm" ? pipeline::SlurmRunner(program, std::move(options))
+                                         : pipeline::ProcessRunner(program);
   const std::vector<trace::ProfileInput> inputs = TRY(trace::FindProfiles(args.profiles));
   Progress progress("mining parts");
   const auto show = [&](size_t done, size_t total) {
     progress.Show(done, total, fmt::format("{} profiles", inputs.size()));
   };
-  const pipeline::MinedFleet fleet =
-      TRY(pipeline::MineParts(inputs, fs::path(args.out.string() + ".parts"), *runner,
-                              {.parts = args.parts}, show));
+  const pipeline::MinedFleet fleet = TRY(pipeline::MineParts(
+      inputs, fs::path(args.out.string() + ".parts"), *runner, {.parts = args.parts}, show));
   for (const std::string& why : fleet.skipped) fmt::print(stderr, "skipped: {}\n", why);
   TRY(WriteFile(args.out, fleet.aggregate.ToJson().Dump() + "\n"));
   if (args.format == Format::kJson) {

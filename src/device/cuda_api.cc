@@ -44,6 +44,8 @@ void BindContextAndDevice(Binder& binder, CudaApi& api) {
 }
 
 void BindMemory(Binder& binder, CudaApi& api) {
+  binder.Bind(api.device_get_default_mem_pool, "cuDeviceGetDefaultMemPool");
+  binder.Bind(api.mem_pool_set_attribute, "cuMemPoolSetAttribute");
   binder.Bind(api.mem_get_info, "cuMemGetInfo_v2");
   binder.Bind(api.mem_get_granularity, "cuMemGetAllocationGranularity");
   binder.Bind(api.mem_create, "cuMemCreate");

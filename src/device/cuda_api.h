@@ -25,6 +25,7 @@ struct FunctionTag;
 struct StreamTag;
 struct EventTag;
 struct GraphTag;
+struct MemoryPoolTag;
 struct GraphExecTag;
 struct GraphNodeTag;
 using Context = ContextTag*;
@@ -33,6 +34,7 @@ using Function = FunctionTag*;
 using Stream = StreamTag*;
 using Event = EventTag*;
 using Graph = GraphTag*;
+using MemoryPool = MemoryPoolTag*;
 using GraphExec = GraphExecTag*;
 using GraphNode = GraphNodeTag*;
 
@@ -78,6 +80,7 @@ inline constexpr int kAttributeSharedPerBlock = 97;  // with a kernel's consent
 inline constexpr int kAttributePosixFdHandles = 103;
 inline constexpr int kFunctionDynamicShared = 8;
 inline constexpr int kLimitPersistingL2 = 6;
+inline constexpr int kPoolReleaseThreshold = 4;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kHostAllocDeviceMap = 2;
 inline constexpr int kCaptureGlobal = 0;  // CU_STREAM_CAPTURE_MODE_GLOBAL
@@ -102,6 +105,8 @@ struct CudaApi {
   cu::Status (*ctx_reset_persisting_l2)() = nullptr;
   cu::Status (*ctx_get_limit)(size_t*, int) = nullptr;
   cu::Status (*ctx_set_limit)(int, size_t) = nullptr;
+  cu::Status (*device_get_default_mem_pool)(cu::MemoryPool*, cu::Device) = nullptr;
+  cu::Status (*mem_pool_set_attribute)(cu::MemoryPool, int, void*) = nullptr;
   cu::Status (*mem_get_info)(size_t*, size_t*) = nullptr;
   cu::Status (*mem_get_granularity)(size_t*, const cu::AllocationProperties*, int) = nullptr;
   cu::Status (*mem_create)(cu::MemoryHandle*, size_t, const cu::AllocationProperties*,

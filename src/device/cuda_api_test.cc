@@ -48,6 +48,8 @@ SAME_FUNCTION(CudaApi, ctx_synchronize, cuCtxSynchronize);
 SAME_FUNCTION(CudaApi, ctx_reset_persisting_l2, cuCtxResetPersistingL2Cache);
 SAME_FUNCTION(CudaApi, ctx_get_limit, cuCtxGetLimit);
 SAME_FUNCTION(CudaApi, ctx_set_limit, cuCtxSetLimit);
+SAME_FUNCTION(CudaApi, device_get_default_mem_pool, cuDeviceGetDefaultMemPool);
+SAME_FUNCTION(CudaApi, mem_pool_set_attribute, cuMemPoolSetAttribute);
 SAME_FUNCTION(CudaApi, mem_get_info, cuMemGetInfo_v2);
 SAME_FUNCTION(CudaApi, mem_get_granularity, cuMemGetAllocationGranularity);
 SAME_FUNCTION(CudaApi, mem_create, cuMemCreate);

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -100,8 +99,7 @@ class Contestant {
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
 
   Verdict verdict;
-  bool vouched = false;              // a ghost replay has found nothing against it
-  std::set<std::string> recompiled;  // code objects that its compiler was seen to make again
+  bool vouched = false;  // a ghost replay has found nothing against it
 
  private:
   static constexpr const char* kWorkspace = "workspace";

@@ -85,13 +85,17 @@ Result<std::string> HollowCache(const fs::path& from, const fs::path& to) {
   size_t cubins = 0;
   uintmax_t bytes = 0;
   for (const fs::path& file : ScratchFiles(from, "")) {
-    std::string text = TRY(ReadFile(file));
+    const Result<std::string> read = ReadFile(file);
+    if (!read) return std::string("its compiler's cache changes while it is read");
+    std::string text = *read;
     bytes += text.size();
     if (bytes > kMostBytes) return std::string("its compiler's cache is larger than 1 GiB");
     if (file.extension() == ".cubin") {
-      text = Hollow(text);
-      if (text.empty()) return std::string("its compiler's cache holds a cubin that is none");
-      ++cubins;
+      // What is none cannot run, and stays what it is.
+      if (std::string hollow = Hollow(text); !hollow.empty()) {
+        text = std::move(hollow);
+        ++cubins;
+      }
     }
     const fs::path target = to / file.lexically_relative(from);
     std::error_code error;

@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/files.h"
 #include "gate/ghost.h"
-#include "gate/ledger.h"
-#include "gate/recompile.h"
 #include "gate/scratch_files.h"
 #include "meter/cubin.h"
 
@@ -24,35 +23,22 @@ void Note(const std::string& text, std::string* level) {
   if (!text.empty()) *level += (level->empty() ? "" : "; ") + text;
 }
 
-// Why code that ran as the language's is not its compiler's work; empty where it is.
-Result<std::string> RefutedByCompiler(Contestant& contestant, std::vector<std::string> ran) {
-  std::erase_if(ran, [&](const std::string& hash) { return contestant.recompiled.contains(hash); });
-  const std::map<std::string, fs::path> found = FindCode(ran, contestant.scratch());
-  for (const std::string& hash : ran) {
-    if (found.contains(hash)) continue;
-    return fmt::format(
-        "a code object that ran by the language's launcher ({}...) is not what its compiler wrote "
-        "into its cache: it was not compiled from the source. Leave TRITON_CACHE_DIR as it is",
-        hash.substr(0, 12));
-  }
-  std::string refuted = TRY(RecompileTriton(found));
-  if (refuted.empty()) contestant.recompiled.insert(ran.begin(), ran.end());
-  return refuted;
-}
-
 }  // namespace
 
-std::map<std::string, fs::path> FindCode(const std::vector<std::string>& hashes,
-                                         const fs::path& scratch) {
-  std::map<std::string, fs::path> found;
+Result<std::string> UnexplainedCode(const std::vector<std::string>& ran, const fs::path& scratch) {
+  std::set<std::string> left(ran.begin(), ran.end());
   for (const fs::path& file : ScratchFiles(scratch, ".cubin")) {
-    if (found.size() == hashes.size()) break;
+    if (left.empty()) break;
     const Result<std::string> cubin = ReadFile(file);
-    if (!cubin) continue;
-    std::string hash = meter::CubinHash(*cubin);
-    if (std::ranges::find(hashes, hash) != hashes.end()) found.emplace(std::move(hash), file);
+    if (cubin) left.erase(meter::CubinHash(*cubin));
   }
-  return found;
+  if (left.empty()) return std::string();
+  constexpr size_t kShown = 12;
+  return fmt::format(
+      "{} of {} code objects that ran by the language's launcher are not what its compiler wrote "
+      "into its cache (the first is {}...): they were not compiled from the source. Leave "
+      "TRITON_CACHE_DIR as it is",
+      left.size(), ran.size(), left.begin()->substr(0, kShown));
 }
 
 Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeOptions& options,
@@ -62,8 +48,7 @@ Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeO
                      timing->unsynchronised.empty();
   if (!asked) return {};
   if (UsesTriton(contestant.candidate().lane)) {
-    const Stretch stretch(Part::kCompile, contestant.candidate().name);
-    timing->refuted = TRY(RefutedByCompiler(contestant, timing->dsl_code));
+    timing->refuted = TRY(UnexplainedCode(timing->dsl_code, contestant.scratch()));
     if (!timing->refuted.empty()) return {};
   }
   if (contestant.vouched) return {};

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -17,13 +16,13 @@
 
 namespace roofmark::gate {
 
-// The cubins below a worker's scratch folder that have these hashes, each once.
-std::map<std::string, std::filesystem::path> FindCode(const std::vector<std::string>& hashes,
-                                                      const std::filesystem::path& scratch);
+// Of the hashes of code objects that ran as the language's, how many no cubin below the worker's
+// scratch folder has, in words; empty when all are there.
+Result<std::string> UnexplainedCode(const std::vector<std::string>& ran,
+                                    const std::filesystem::path& scratch);
 
 // Fills timing->refuted, and adds to its level what a witness could not say. The ghost replay comes
-// once for each candidate, on the first workload, and each code object is compiled again once.
-// Refills slot 0. Errors are the machine's.
+// once for each candidate, on the first workload. Refills slot 0. Errors are the machine's.
 Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeOptions& options,
                           Timing* timing);
 

@@ -8,21 +8,31 @@
 namespace roofmark::gate {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Pair;
+using testing::HasSubstr;
 
-TEST(FindCode, FindsCubinsBelowTheScratchFolderByTheirHashes) {
-  const TempDir scratch = TempDir::Make("witnesses").value();
-  const std::filesystem::path key = scratch.path() / ".triton/KEY";
-  std::filesystem::create_directories(key);
-  ASSERT_THAT(WriteFile(key / "k.cubin", "made by the compiler"), IsOk());
-  ASSERT_THAT(WriteFile(key / "k.ptx", "another"), IsOk());
-  const std::string made = meter::CubinHash("made by the compiler");
-  EXPECT_THAT(FindCode({made, meter::CubinHash("another")}, scratch.path()),
-              ElementsAre(Pair(made, key / "k.cubin")));
-  EXPECT_THAT(FindCode({}, scratch.path()), IsEmpty());
-  EXPECT_THAT(FindCode({made}, scratch.path() / "missing"), IsEmpty());
+class UnexplainedCodeTest : public testing::Test {
+ protected:
+  UnexplainedCodeTest() {
+    std::filesystem::create_directories(scratch_.path() / ".triton/KEY");
+    EXPECT_THAT(WriteFile(scratch_.path() / ".triton/KEY/k.cubin", "made by the compiler"), IsOk());
+    EXPECT_THAT(WriteFile(scratch_.path() / ".triton/KEY/k.ptx", "another"), IsOk());
+  }
+  TempDir scratch_ = TempDir::Make("witnesses").value();
+};
+
+TEST_F(UnexplainedCodeTest, IsNoneWhereTheCacheHoldsAllThatRan) {
+  EXPECT_EQ(*UnexplainedCode({meter::CubinHash("made by the compiler")}, scratch_.path()), "");
+  EXPECT_EQ(*UnexplainedCode({}, scratch_.path()), "");
+}
+
+TEST_F(UnexplainedCodeTest, IsWhatTheCompilerDidNotWrite) {
+  const std::string other = meter::CubinHash("another");
+  const auto found =
+      UnexplainedCode({meter::CubinHash("made by the compiler"), other}, scratch_.path());
+  ASSERT_THAT(found, IsOk());
+  EXPECT_THAT(*found, HasSubstr("1 of 2 code objects"));
+  EXPECT_THAT(*found, HasSubstr(other.substr(0, 12)));
+  EXPECT_THAT(*UnexplainedCode({other}, scratch_.path() / "missing"), HasSubstr("1 of 1"));
 }
 
 }  // namespace

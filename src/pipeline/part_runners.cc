@@ -45,12 +45,12 @@ class Processes : public PartRunner {
  private:
   void RunOne(const fs::path& folder, size_t part) const {
     const fs::path path = folder / fmt::format("part-{}", part);
-    const auto done = RunCommand({program_.string(), "mine", "--part", path.string()},
-                                 {.timeout_s = kForever});
+    const auto done =
+        RunCommand({program_.string(), "mine", "--part", path.string()}, {.timeout_s = kForever});
     // Whether it is done is told by its file; the log helps whoever looks why it is not.
-    const std::string log = done ? fmt::format("exit code {}\n{}{}", done->exit_code, done->out,
-                                               done->err)
-                                 : done.error().message() + "\n";
+    const std::string log =
+        done ? fmt::format("exit code {}\n{}{}", done->exit_code, done->out, done->err)
+             : done.error().message() + "\n";
     const Result<void> ignored = WriteFile(path.string() + ".log", log);
   }
 
@@ -80,9 +80,12 @@ class Slurm : public PartRunner {
   Result<std::string> Submit(const fs::path& folder, const std::vector<size_t>& parts) const {
     std::vector<std::string> numbers;
     for (const size_t part : parts) numbers.push_back(std::to_string(part));
-    std::vector<std::string> command = {
-        "sbatch", "--parsable", "--job-name=roofmark-mine", "--array=" + Join(numbers, ","),
-        "--output=" + (folder / "part-%a.log").string(), "--chdir=" + folder.string()};
+    std::vector<std::string> command = {"sbatch",
+                                        "--parsable",
+                                        "--job-name=roofmark-mine",
+                                        "--array=" + Join(numbers, ","),
+                                        "--output=" + (folder / "part-%a.log").string(),
+                                        "--chdir=" + folder.string()};
     command.insert(command.end(), options_.begin(), options_.end());
     command.push_back(fmt::format("--wrap=exec '{}' mine --part '{}/part-'$SLURM_ARRAY_TASK_ID",
                                   program_.string(), folder.string()));
@@ -108,15 +111,15 @@ class Slurm : public PartRunner {
       std::this_thread::sleep_for(milliseconds(1000));
       if (waiting) waiting();
       const auto queue = RunCommand({"squeue", "--noheader", "--jobs", job, "--format=%T"});
-      const bool unknown =
-          queue && queue->err.find("Invalid job id") != std::string::npos;
+      const bool unknown = queue && queue->err.find("Invalid job id") != std::string::npos;
       if (unknown || (queue && queue->exit_code == 0 && Trim(queue->out).empty())) return {};
       silent = queue && queue->exit_code == 0 ? 0 : silent + 1;
       if (silent < kSilence) continue;
-      return Fail(ErrorKind::kIo,
-                  fmt::format("squeue has not answered for ten minutes; job {} may still run, and the "
-                              "same command goes on where it stopped",
-                              job));
+      return Fail(
+          ErrorKind::kIo,
+          fmt::format("squeue has not answered for ten minutes; job {} may still run, and the "
+                      "same command goes on where it stopped",
+                      job));
     }
   }
 

@@ -33,8 +33,10 @@ class Resampler {
   std::vector<double> Draw() {
     std::vector<double> shares(sums_.size());
     double total = 0;
-    for (size_t i = 0; i < groups_of_.size(); ++i) {
-      const size_t application = options_.applications ? random_.Below(groups_of_.size()) : i;
+    const size_t all = groups_of_.size();
+    const size_t draws = options_.applications ? std::max<size_t>(all - 1, 1) : all;
+    for (size_t i = 0; i < draws; ++i) {
+      const size_t application = options_.applications ? random_.Below(all) : i;
       for (const FleetGroup* group : groups_of_[application]) {
         AddGroup(*group, shares);
         total += group->weight;
@@ -51,7 +53,8 @@ class Resampler {
     const size_t all = group.profiles.size();
     const auto ranks =
         static_cast<size_t>(std::max<int64_t>(1, weights_.sampled[group.profiles.front()].ranks));
-    for (size_t draw = 0; draw < (all + ranks - 1) / ranks; ++draw) {
+    const size_t runs = (all + ranks - 1) / ranks;
+    for (size_t draw = 0; draw < std::max<size_t>(runs - 1, 1); ++draw) {
       const uint32_t profile = group.profiles[random_.Below(all)];
       busy += static_cast<double>(weights_.sampled[profile].busy_ns);
       for (const auto& [row, time] : times_[profile]) sums_[row] += static_cast<double>(time);

@@ -27,11 +27,13 @@ struct BootstrapRow {
   double keeps_rank = 0;  // share of the draws in which its rank is that of the estimate
 };
 
-// Two-stage cluster bootstrap over the aggregate: applications with replacement, then within each
-// group its profiles with replacement; each draw is the ratio of sums of WeighAggregate. Ranks of
-// one run are near copies, so a group of n profiles with r ranks a run draws ceil(n / r) of them.
-// row_of_cell[i] is the row of weights.cells[i], or SIZE_MAX. Requires: rows less than 2^32.
-// Source: Davison and Hinkley, Bootstrap Methods and their Application (1997), section 3.8.
+// Two-stage cluster bootstrap over the aggregate: of A applications A - 1 with replacement, then of
+// the n profiles of each group n - 1, so that few units do not look surer than they are; each draw
+// is the ratio of sums of WeighAggregate. Ranks of one run are near copies, so a group of n
+// profiles with r ranks a run counts as ceil(n / r) of them. row_of_cell[i] is the row of
+// weights.cells[i], or SIZE_MAX. Requires: rows less than 2^32. Source: Davison and Hinkley,
+// Bootstrap Methods and their Application (1997), section 3.8; Rao and Wu, "Resampling inference
+// with complex survey data", JASA 83 (1988), for one draw less.
 std::vector<BootstrapRow> BootstrapShares(const FleetWeights& weights,
                                           std::span<const size_t> row_of_cell, size_t rows,
                                           const BootstrapOptions& options = {});

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
-#include <unordered_set>
+#include <vector>
 
 #include "trace/event_head.h"
 #include "trace/nsys_names.h"
@@ -40,7 +40,6 @@ class NsysReader {
     TRY(ReadWholeGraphs());
     TRY(ReadCalls());
     TRY(ReadRanges());
-    if (profile_.nodes.empty()) profile_.node_of.clear();
     profile_.bytes = profile_.stored_bytes = rows_.stored_bytes();
     profile_.loss.damage = rows_.damage();
     return std::move(profile_);
@@ -72,6 +71,7 @@ class NsysReader {
            static_cast<uint32_t>(correlation);
   }
   uint32_t NodeOf(int64_t global_pid, int64_t node) const;
+  bool Launched(uint64_t correlation);
   uint64_t NodeKey(uint64_t process, int64_t node) const {
     return process * 0x9E3779B97F4A7C15U ^ static_cast<uint64_t>(node);
   }
@@ -89,7 +89,8 @@ class NsysReader {
   std::unordered_map<int64_t, TextId> kernel_names_;
   std::unordered_map<uint64_t, Node> nodes_;
   std::unordered_map<uint64_t, uint32_t> node_rows_;  // key of the original -> row in nodes
-  std::unordered_set<uint64_t> launched_;             // correlation ids of launches
+  std::vector<uint64_t> launched_;                    // correlation ids of launches
+  size_t next_launched_ = 0;                          // where the last one was found
 };
 
 Result<void> NsysReader::ReadFacts() {
@@ -154,19 +155,25 @@ Result<void> NsysReader::ReadKernels() {
   constexpr std::array kColumns = {"start",         "end",           "deviceId",
                                    "streamId",      "correlationId", "globalPid",
                                    "demangledName", "shortName",     "graphNodeId"};
+  profile_.kernels.reserve(TRY(rows_.RowsAtMost("CUPTI_ACTIVITY_KIND_KERNEL")));
+  launched_.reserve(profile_.kernels.capacity());
   return rows_.Scan("CUPTI_ACTIVITY_KIND_KERNEL", kColumns, [&](const SqliteRow& row) {
     RowTimes times{row.Int(0), row.Int(1)};
     if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
     if (!out_.Take(times)) return;
     const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
-    launched_.insert(correlation);
+    launched_.push_back(correlation);
     const Launch launch{.start_ns = times.start_ns,
                         .dur_ns = times.end_ns - times.start_ns,
                         .correlation = correlation,
                         .name = KernelName(row.Int(row.Has(6) ? 6 : 7)),
                         .device = static_cast<int32_t>(row.IntOr(2, -1)),
                         .stream = out_.streams.Of(static_cast<uint64_t>(row.Int(3)))};
-    out_.AddNode(launch, row.Has(8) ? NodeOf(row.Int(5), row.Int(8)) : kNone32);
+    if (nodes_.empty()) {
+      out_.Add(launch);
+    } else {
+      out_.AddNode(launch, row.Has(8) ? NodeOf(row.Int(5), row.Int(8)) : kNone32);
+    }
   });
 }
 
@@ -179,7 +186,7 @@ Result<void> NsysReader::ReadCopies(const char* table, LaunchKind kind) {
     if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
     if (!out_.Take(times)) return;
     const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
-    launched_.insert(correlation);
+    launched_.push_back(correlation);
     out_.Add({.start_ns = times.start_ns,
               .dur_ns = times.end_ns - times.start_ns,
               .correlation = correlation,
@@ -201,22 +208,41 @@ Result<void> NsysReader::ReadWholeGraphs() {
     if (!out_.Take(times)) return;
     ++profile_.loss.whole_graphs;
     const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
-    launched_.insert(correlation);
+    launched_.push_back(correlation);
     const Launch launch{.start_ns = times.start_ns,
                         .dur_ns = times.end_ns - times.start_ns,
                         .correlation = correlation,
                         .name = name,
                         .device = static_cast<int32_t>(row.IntOr(2, -1)),
                         .stream = out_.streams.Of(static_cast<uint64_t>(row.Int(3)))};
-    out_.AddNode(launch, kNone32);
+    if (nodes_.empty()) {
+      out_.Add(launch);
+    } else {
+      out_.AddNode(launch, kNone32);
+    }
   });
 }
 
+// Calls come in the order in which they launch, mostly: the next id is near the last one.
+bool NsysReader::Launched(uint64_t correlation) {
+  constexpr size_t kNear = 16;
+  size_t at = next_launched_;
+  for (size_t i = 0; i < kNear && at < launched_.size() && launched_[at] < correlation; ++i) ++at;
+  if (at >= launched_.size() || launched_[at] != correlation) {
+    at = static_cast<size_t>(std::ranges::lower_bound(launched_, correlation) - launched_.begin());
+  }
+  if (at >= launched_.size() || launched_[at] != correlation) return false;
+  next_launched_ = at;
+  return true;
+}
+
 Result<void> NsysReader::ReadCalls() {
+  std::ranges::sort(launched_);
+  profile_.calls.reserve(launched_.size());
   constexpr std::array kColumns = {"start", "end", "globalTid", "correlationId", "nameId"};
   return rows_.Scan("CUPTI_ACTIVITY_KIND_RUNTIME", kColumns, [&](const SqliteRow& row) {
     const uint64_t correlation = row.Has(3) ? Correlation(row.Int(2), row.Int(3)) : kNoId;
-    if (!launched_.contains(correlation) || correlation == kNoId) return out_.Skip();
+    if (correlation == kNoId || !Launched(correlation)) return out_.Skip();
     RowTimes times{row.Int(0), row.Int(1)};
     if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
     if (!out_.Take(times)) return;
@@ -230,6 +256,7 @@ Result<void> NsysReader::ReadCalls() {
 
 Result<void> NsysReader::ReadRanges() {
   constexpr std::array kColumns = {"start", "end", "eventType", "text", "textId", "globalTid"};
+  profile_.ops.reserve(TRY(rows_.RowsAtMost("NVTX_EVENTS")));
   return rows_.Scan("NVTX_EVENTS", kColumns, [&](const SqliteRow& row) {
     const int64_t type = row.IntOr(2, kPushPopRange);
     const bool range = type == kPushPopRange || type == kStartEndRange;

@@ -2,6 +2,8 @@
 // From External ids to operators.
 #pragma once
 
+#include <algorithm>
+
 #include "trace/id_index.h"
 #include "trace/profile.h"
 
@@ -10,6 +12,8 @@ namespace roofmark::trace {
 // Rows of profile.ops by External id, of those ids that kernels have; annotations have ids too, and
 // are left out.
 inline IdIndex OpsByExternalId(const Profile& profile) {
+  const auto named = [](const Launch& kernel) { return kernel.external_id != kNoId; };
+  if (std::ranges::none_of(profile.kernels, named)) return IdIndex(0);
   IdIndex wanted(profile.kernels.size());
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
     wanted.Add(profile.kernels[row].external_id, row);

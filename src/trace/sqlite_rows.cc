@@ -246,6 +246,18 @@ Result<void> SqliteRows::Scan(std::string_view table, std::span<const char* cons
   return state_->Judge(code);
 }
 
+Result<size_t> SqliteRows::RowsAtMost(std::string_view table) {
+  if (!HasTable(table)) return 0;
+  StatementHandle statement =
+      TRY(state_->Prepare("SELECT max(rowid) FROM " + Quoted(table) + " NOT INDEXED"));
+  if (statement == nullptr || sqlite3_step(statement.get()) != SQLITE_ROW) return 0;
+  // A number that a file of this size cannot hold is damage, which Scan reports.
+  constexpr int64_t kLeastRow = 16;
+  const int64_t last = sqlite3_column_int64(statement.get(), 0);
+  if (last <= 0 || last > static_cast<int64_t>(state_->bytes) / kLeastRow) return 0;
+  return static_cast<size_t>(last);
+}
+
 struct SqliteRows::Lookup::Inner {
   SqliteRows& rows;
   std::string table;

@@ -61,6 +61,10 @@ class SqliteRows {
   Result<void> Scan(std::string_view table, std::span<const char* const> columns,
                     const std::function<void(const SqliteRow&)>& visit);
 
+  // How many rows the table has at most, by its last row's number: to make room for them. 0 where
+  // that is not known. Errors: kIo.
+  Result<size_t> RowsAtMost(std::string_view table);
+
   // The text of `column` in the row whose `key` is `id`, quick where the key is the table's own;
   // else the whole table is read once, at the first call.
   class Lookup;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -107,6 +108,13 @@ Result<std::unique_ptr<WorkerDevice>> CudaWorkerDevice::Open() {
   cu::Context context = nullptr;
   TRY(api.Check(api.primary_ctx_retain(&context, opened->device_), "opening the device"));
   TRY(api.Check(api.ctx_set_current(context), "using the device"));
+  // What a call frees stays in the pool for the next one, as in a server that has set this up; by
+  // default each wait for the device gives it back to the driver, which then is the call's cost.
+  cu::MemoryPool pool = nullptr;
+  uint64_t everything = std::numeric_limits<uint64_t>::max();
+  TRY(api.Check(api.device_get_default_mem_pool(&pool, opened->device_), "finding its pool"));
+  TRY(api.Check(api.mem_pool_set_attribute(pool, cu::kPoolReleaseThreshold, &everything),
+                "keeping the pool"));
   // Work on the legacy default stream is not ordered with this one: candidates must use what they
   // are given.
   TRY(api.Check(api.stream_create(&opened->stream_, cu::kStreamNonBlocking), "making a stream"));

@@ -11,7 +11,6 @@ import sys
 
 import torch
 
-import roofmark_recompile
 import roofmark_static
 from roofmark_apis import Listening
 from roofmark_arenas import Arenas, Refusal, refusal_of
@@ -367,9 +366,6 @@ class Worker:
                 raise refusal_of(error, "compile_error") from None
         found["precompiled"] = precompiled
         return found
-
-    def recompile(self, request, _fds):
-        return {"made": roofmark_recompile.recompile(request["kernels"])}
 
     def load(self, request, _fds):
         self._contract = request["contract"]

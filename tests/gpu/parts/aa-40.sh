@@ -9,17 +9,18 @@
 # Each copy in a session of its own, on every visible GPU, in about twice the time:
 #   roofmark judge --all $RESULTS/aa-40 --operator rms_norm --against cuda.cu --quick ... --json
 set -eu
-kernel=$ROOFMARK_DATA/candidates/rms_norm/cuda.cu
+kernel=${AA_KERNEL:-$ROOFMARK_DATA/candidates/rms_norm/cuda.cu}
 shapes=${AA_SHAPES:-20 55 3 12 14}
 device=${AA_DEVICE:-cuda}
 tier=${AA_TIER:-published}
 group_size=${AA_GROUP:-8}
-groups=$((40 / group_size))
+total=${AA_COPIES:-40}
+groups=$((total / group_size))
 limit_s=${AA_LIMIT_S:-470}
-[ -z "${AA_KERNEL:-}" ] || kernel=$AA_KERNEL
 copies=$RESULTS/aa-40
 mkdir -p "$copies"
-for number in $(seq -w 40); do
+for number in $(seq "$total"); do
+  number=$(printf %02d "$number")
   { cat "$kernel"; echo "// copy $number"; } > "$copies/copy$number.${kernel##*.}"
 done
 
