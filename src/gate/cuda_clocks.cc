@@ -15,10 +15,6 @@ namespace {
 // with the meter on, 2026-11-30.
 constexpr double kEventOffsetNs = 3300;
 
-// Paired differences of honest calls exceeded the meter's span by up to 15 us on an H200: a flush
-// after a call finds other lines in the cache than a flush after a flush.
-constexpr double kHostJitterNs = 20'000;
-
 // A call that waits for the device leaves it idle, so the judge's clock sees queueing that the
 // events do not: 274 us for a call of 71 us whose events read 91 us, on an H200. A program whose
 // events and meter both lied by as much as it needs to read 63 us showed 493 us.

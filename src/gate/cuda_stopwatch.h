@@ -25,6 +25,10 @@ Result<std::unique_ptr<Stopwatch>> MakeCudaStopwatch(device::Device& device);
 std::unique_ptr<Stopwatch> MakeCudaStopwatch(std::string stage_cubin, int64_t flush_bytes,
                                              std::unique_ptr<device::Nvml> nvml = nullptr);
 
+// Paired differences of honest calls exceeded the meter's span by up to 15 us on an H200: a flush
+// after a call finds other lines in the cache than a flush after a flush.
+inline constexpr double kHostJitterNs = 20'000;
+
 // Why the three clocks cannot all be right, or nothing. All in nanoseconds per call; `published_ns`
 // is the device's median, or of a call that waits for the device the judge's own.
 std::string CudaClockFault(const Clocks& clocks, double published_ns);
