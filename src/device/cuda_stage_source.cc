@@ -55,8 +55,8 @@ roofmark_stage_flush(const uint4* data, u64 vectors, u32* sink) {
   if (seen != 0) *sink = seen;
 }
 
-// Leaves an operand in the L2 cache, as its producer would have. What is read goes to shared memory,
-// since a load whose value nobody wants is left out.
+// Leaves an operand in the L2 cache, as its producer would have. What is read goes to shared
+// memory, since a load whose value nobody wants is left out.
 extern "C" __global__ void __launch_bounds__(512)
 roofmark_stage_warm(const uint4* data, u64 vectors) {
   __shared__ volatile u32 sink;

@@ -248,8 +248,11 @@ Result<void> SqliteRows::Scan(std::string_view table, std::span<const char* cons
 
 Result<size_t> SqliteRows::RowsAtMost(std::string_view table) {
   if (!HasTable(table)) return 0;
-  StatementHandle statement =
-      TRY(state_->Prepare("SELECT max(rowid) FROM " + Quoted(table) + " NOT INDEXED"));
+  // A table without row numbers has none to ask for; that is no damage.
+  const std::string sql = "SELECT max(rowid) FROM " + Quoted(table) + " NOT INDEXED";
+  sqlite3_stmt* raw = nullptr;
+  sqlite3_prepare_v2(state_->db.get(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
+  const StatementHandle statement(raw);
   if (statement == nullptr || sqlite3_step(statement.get()) != SQLITE_ROW) return 0;
   // A number that a file of this size cannot hold is damage, which Scan reports.
   constexpr int64_t kLeastRow = 16;
