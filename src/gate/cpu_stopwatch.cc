@@ -43,7 +43,7 @@ constexpr double kMostEmptyNs = 10'000;
 // Processor time before a call that is nobody's work: what waking up costs each thread, and
 // answering empty rings the worker.
 constexpr double kWakingNs = 10'000;
-constexpr double kAnsweringNs = 60'000;
+constexpr double kAnsweringNs = 40'000;
 constexpr double kAheadShare = 0.1;
 
 // Processor time that all threads of the process have used so far, seen from outside.
