@@ -51,12 +51,19 @@ std::optional<Mapping> ParseMapping(std::string_view line) {
   return mapping;
 }
 
+// Paths as the process itself sees them: in a chroot its new root is a folder below this one's.
 std::vector<Mapping> ReadMappings(pid_t pid) {
   std::vector<Mapping> mappings;
+  std::error_code error;
+  std::string root = fs::read_symlink(fmt::format("/proc/{}/root", pid), error).string();
+  if (error || root == "/") root.clear();
   const Result<std::string> text = ReadFile(fmt::format("/proc/{}/maps", pid));
   if (!text) return mappings;
   for (const std::string_view line : Split(*text, '\n')) {
-    if (auto mapping = ParseMapping(line)) mappings.push_back(std::move(*mapping));
+    auto mapping = ParseMapping(line);
+    if (!mapping) continue;
+    if (!root.empty() && mapping->path.starts_with(root + "/")) mapping->path.erase(0, root.size());
+    mappings.push_back(std::move(*mapping));
   }
   return mappings;
 }

@@ -303,6 +303,9 @@ def full_disk(folder):
         ["unshare", "-m", "bash", "-c", FULL_DISK, "abuse", str(small),
          str(ROOT / "candidates/rms_norm/rms_norm.cc"), str(kept)],
         capture_output=True, text=True, env=dict(os.environ, ROOFMARK=BINARY), timeout=3600)
+    if "propagation" in done.stderr and not done.stdout.strip():
+        print("full disk: skipped, mounts cannot be kept apart in a chroot")
+        return
     last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr
     if "exit code 3 " not in last:
         raise Failure("a full disk ends with: %s %s" % (done.stdout, done.stderr))
