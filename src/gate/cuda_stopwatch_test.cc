@@ -20,7 +20,7 @@ using testing::HasSubstr;
 constexpr const char* kCubin = "pretend this is a cubin";
 
 // What a stage finds: lines of operands that took so many cycles each.
-Json Findings(int64_t set_aside, std::vector<int64_t> operands, size_t controls) {
+Json Findings(int64_t set_aside, const std::vector<int64_t>& operands, size_t controls) {
   const auto numbers = [](const std::vector<int64_t>& values) {
     return Json(Json::Array(values.begin(), values.end()));
   };

@@ -40,7 +40,7 @@ TEST_F(UnevenTest, SoDoesTheCallOnCertainOperands) {
 }
 
 TEST_F(UnevenTest, LongCallsAtRandomPlacesAreNoFault) {
-  for (const size_t position : {3, 1, 7, 1, 0, 5, 2}) Batch(position, 30'000);
+  for (const size_t position : {3U, 1U, 7U, 1U, 0U, 5U, 2U}) Batch(position, 30'000);
   EXPECT_EQ(uneven_.Fault(), "");
 }
 
