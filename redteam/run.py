@@ -2,8 +2,8 @@
 """Judges the programs of the red team (*.toml beside this file) and holds each verdict against what
 the table says it must be. README.md describes the tables.
 
-    python3 redteam/run.py --device cpu [--lane LANE] [--only TEXT] [--out FILE [--again]]
-                           [--group N] [--jobs N] [--check]
+    python3 redteam/run.py --device cpu [--lane LANE] [--gate GATE] [--only TEXT]
+                           [--out FILE [--again]] [--group N] [--jobs N] [--check]
 
 The binary is $ROOFMARK, or build/bin/roofmark. With --out, a program whose line is there already is
 not judged again unless --again is given, so that a machine lent for minutes is enough. --check
@@ -270,6 +270,7 @@ def chosen(programs, arguments, done):
         p for p in programs
         if arguments.device in p["devices"]
         and (not arguments.lane or p["lane"] in arguments.lane)
+        and (not arguments.gate or p["gate"] in arguments.gate)
         and (not arguments.only or any(text in p["path"] for text in arguments.only))
         and p["path"] not in done
     ]  # fmt: skip
@@ -281,6 +282,7 @@ def main():
     )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--lane", action="append")
+    parser.add_argument("--gate", action="append", choices=GATES, help="programs judged so far")
     parser.add_argument("--only", action="append", help="programs whose path contains this text")
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--again", action="store_true")
