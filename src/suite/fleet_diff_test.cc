@@ -76,7 +76,7 @@ TEST(FleetDiff, CallsChanceChanceAndChangeChange) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     Aggregate before;
     Aggregate after;
-    for (const uint64_t application : {0, 1, 2}) {
+    for (const uint64_t application : {0U, 1U, 2U}) {
       const std::string name = "app" + std::to_string(application);
       Add(before, name, 1, 12, 0.3 + 0.1 * static_cast<double>(application), 0.1, 10 * seed);
       Add(after, name, 1, 12, 0.3 + 0.1 * static_cast<double>(application), 0.1, 10 * seed + 1);
