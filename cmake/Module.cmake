@@ -69,6 +69,9 @@ function(roofmark_module name)
   if(alones)
     add_library(roofmark_${name}_headers OBJECT EXCLUDE_FROM_ALL ${alones})
     target_link_libraries(roofmark_${name}_headers PRIVATE roofmark_${name} roofmark_build_flags)
+    # What headers for tests name, as the tests get it.
+    target_compile_definitions(roofmark_${name}_headers PRIVATE
+      ROOFMARK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_dependencies(headers_alone roofmark_${name}_headers)
   endif()
 

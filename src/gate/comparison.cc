@@ -9,6 +9,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/elapsed.h"
 #include "base/hash.h"
 #include "gate/output_check.h"
 #include "gate/paired_blocks.h"
@@ -168,7 +169,7 @@ Result<bool> Pair::Play(const BlockPlan& plan, double margin) {
   const Clock::time_point begin = Clock::now();
   if (!TRY(PlayBlocks(plan.first_look, &logs))) return false;
   against_ = Weigh(logs, plan.look_error_rate, margin);
-  const double spent_s = std::chrono::duration<double>(Clock::now() - begin).count();
+  const double spent_s = SecondsSince(begin);
   const double whole_s =
       spent_s * static_cast<double>(plan.last_look) / static_cast<double>(plan.first_look);
   if (against_.standing == Standing::kUndecided && whole_s <= plan.budget_s) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/elapsed.h"
 #include "base/hash.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -328,7 +329,7 @@ Result<worker::Answer<void>> CpuStopwatch::Sample(worker::Worker& worker, worker
   const std::string& own = provenance_[worker.pid()].path;
   worker::CpuSampler sampler = worker::CpuSampler::Start(worker.pid());
   const Clock::time_point begin = Clock::now();
-  const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  const auto spent = [&] { return SecondsSince(begin); };
   double looked_s = 0;
   for (uint64_t i = 0; spent() < kSampledS; ++i) {
     const worker::Answer<worker::RingTime> ring = TRY(worker::Ring(worker, bell, i + 1, timeout_s));

@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "device/cuda_stage.h"
-#include "device/nvrtc.h"
+#include "device/real_cubin_for_tests.h"
 #include "meter/cubin.h"
 
 namespace roofmark::gate {
@@ -20,18 +20,7 @@ TEST(Hollow, IsNothingOfWhatIsNoCubin) {
   EXPECT_THAT(Hollow(""), IsEmpty());
 }
 
-// A real cubin, made by NVRTC where it is installed; no GPU is needed.
-class HollowTest : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto nvrtc = device::LoadNvrtc();
-    if (!nvrtc) GTEST_SKIP() << nvrtc.error().message();
-    const auto cubin = device::CompileCubin(*nvrtc, device::StageSource(), "stage.cu", "sm_90");
-    ASSERT_THAT(cubin, IsOk());
-    cubin_ = *cubin;
-  }
-  std::string cubin_;
-};
+class HollowTest : public device::RealCubinTest {};
 
 TEST_F(HollowTest, ChangesTheFirstInstructionOfEachKernelAndNothingElse) {
   const std::string hollow = Hollow(cubin_);

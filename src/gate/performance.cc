@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/elapsed.h"
 #include "base/hash.h"
 #include "gate/evidence.h"
 #include "gate/output_check.h"
@@ -51,7 +52,7 @@ Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& rou
   if (record == Record::kSamples) bench.stopwatch.Observe(timing->device_clocks);
   const Clock::time_point begin = Clock::now();
   if (!TRY(contestant.Time(bench.stopwatch, round.order, session.inputs(), &times))) return false;
-  timing->spent_s += std::chrono::duration<double>(Clock::now() - begin).count();
+  timing->spent_s += SecondsSince(begin);
   if (record == Record::kSamples) bench.stopwatch.Observe(timing->device_clocks);
   for (const size_t slot : round.order) {
     if (!TRY(CheckSafety(session, contestant, slot, Gate::kPerformance, &timing->seen)))

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/elapsed.h"
 #include "base/hash.h"
 #include "gate/output_check.h"
 
@@ -91,8 +92,7 @@ Result<void> RepeatCalls(Session& session, const std::vector<Contestant*>& conte
   std::set<size_t> copied;
   const Clock::time_point begin = Clock::now();
   for (int i = 0; i < wanted; ++i) {
-    const std::chrono::duration<double> spent = Clock::now() - begin;
-    if (i > 0 && spent.count() > kBudgetS) break;
+    if (i > 0 && SecondsSince(begin) > kBudgetS) break;
     // Every slot but the first's own, which keeps what the others are compared with.
     const size_t step = 1 + static_cast<size_t>(i) % (session.slots() - 1);
     const size_t other = (slot + step) % session.slots();

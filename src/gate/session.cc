@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "base/elapsed.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "gate/ledger.h"
@@ -15,10 +16,6 @@ namespace roofmark::gate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 constexpr size_t kMinSlots = 3;
 constexpr size_t kMaxSlots = 16;

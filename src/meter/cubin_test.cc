@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/testing.h"
 #include "device/cuda_stage.h"
-#include "device/nvrtc.h"
+#include "device/real_cubin_for_tests.h"
 #include "meter/sha256.h"
 
 namespace roofmark::meter {
@@ -79,19 +79,7 @@ TEST(Cubin, LaunchesNothingByDefinitionsOrOtherCalls) {
   }
 }
 
-// A real cubin, made by NVRTC where it is installed; no GPU is needed.
-class RealCubin : public testing::Test {
- protected:
-  void SetUp() override {
-    const auto nvrtc = device::LoadNvrtc();
-    if (!nvrtc) GTEST_SKIP() << nvrtc.error().message();
-    const auto cubin = device::CompileCubin(*nvrtc, device::StageSource(), "stage.cu", "sm_90");
-    ASSERT_THAT(cubin, IsOk());
-    cubin_ = *cubin;
-  }
-
-  std::string cubin_;
-};
+class RealCubin : public device::RealCubinTest {};
 
 TEST_F(RealCubin, NamesItsKernels) {
   EXPECT_THAT(CubinKernels(cubin_),

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/elapsed.h"
 #include "device/device.h"
 #include "gate/reference.h"
 
@@ -49,7 +50,7 @@ Result<void> LintSuite(const std::vector<Workload>& workloads, const LintOptions
     const auto regimes = RegimesOr(options.regimes);
     Result<std::optional<gate::Admission>> admission =
         Look(workload, *machine, *reference, regimes, options.references_only);
-    finding.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    finding.seconds = SecondsSince(begin);
     if (admission) {
       finding.admission = std::move(*admission);  // nothing for a reference alone
     } else if (admission.error().kind() == ErrorKind::kDevice) {

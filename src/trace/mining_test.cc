@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "trace/graph_pairing.h"
 #include "trace/op_ids.h"
+#include "trace/public_traces_for_tests.h"
 #include "trace/rule_stub.h"
 #include "trace/trace.h"
 
@@ -185,15 +186,9 @@ TEST(Mining, NamesACaptureThatDoesNotRead) {
   EXPECT_THAT(lost->array()[0].as_string(), testing::HasSubstr("/nowhere/capture.json"));
 }
 
-class PublicProfiles : public testing::Test {
+class PublicProfiles : public PublicTraces {
  protected:
-  void SetUp() override {
-    shared_ = SharedFolder(ROOFMARK_SOURCE_DIR);
-    if (shared_.empty()) GTEST_SKIP() << "no folder with public traces: set ROOFMARK_SHARED";
-    shared_ /= "traces";
-  }
   ProfileSummary MineShared(const char* path) { return Mine(shared_ / path); }
-  fs::path shared_;
 };
 
 TEST_F(PublicProfiles, GraphsAreAllPairedWithTheirCaptures) {

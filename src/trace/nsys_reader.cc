@@ -246,11 +246,8 @@ Result<void> NsysReader::ReadCalls() {
     RowTimes times{row.Int(0), row.Int(1)};
     if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
     if (!out_.Take(times)) return;
-    profile_.calls.push_back({.start_ns = times.start_ns,
-                              .end_ns = times.end_ns,
-                              .correlation = correlation,
-                              .name = String(row.Int(4)),
-                              .thread = out_.threads.Of(static_cast<uint64_t>(row.Int(2)))});
+    out_.AddCall(times, correlation, String(row.Int(4)),
+                 out_.threads.Of(static_cast<uint64_t>(row.Int(2))));
   });
 }
 

@@ -27,4 +27,22 @@ void ProfileRows::AddNode(const Launch& launch, uint32_t node) {
   profile_.node_of.push_back(node);
 }
 
+void ProfileRows::AddCall(const RowTimes& times, uint64_t correlation, TextId name,
+                          uint32_t thread) {
+  profile_.calls.push_back({.start_ns = times.start_ns,
+                            .end_ns = times.end_ns,
+                            .correlation = correlation,
+                            .name = name,
+                            .thread = thread});
+}
+
+void ProfileRows::AddMarker(const RowTimes& times, TextId name, uint32_t thread) {
+  ++profile_.user_annotations;
+  profile_.ops.push_back({.start_ns = times.start_ns,
+                          .end_ns = times.end_ns,
+                          .name = name,
+                          .thread = thread,
+                          .annotation = true});
+}
+
 }  // namespace roofmark::trace

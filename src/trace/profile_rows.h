@@ -51,6 +51,9 @@ class ProfileRows {
   // Adds a launch whose times were taken; `node` only for formats that know nodes.
   void Add(const Launch& launch);
   void AddNode(const Launch& launch, uint32_t node);
+  // The same of a call that launches, and of a range that somebody marked in the source.
+  void AddCall(const RowTimes& times, uint64_t correlation, TextId name, uint32_t thread);
+  void AddMarker(const RowTimes& times, TextId name, uint32_t thread);
 
   Numbering threads;
   Numbering streams;

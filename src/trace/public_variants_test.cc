@@ -12,20 +12,13 @@
 #include "trace/fuzz_checks.h"
 #include "trace/gzip_for_tests.h"
 #include "trace/profile.h"
+#include "trace/public_traces_for_tests.h"
 #include "trace/totals.h"
 
 namespace roofmark::trace {
 namespace {
 
-class PublicVariants : public testing::Test {
- protected:
-  void SetUp() override {
-    shared_ = SharedFolder(ROOFMARK_SOURCE_DIR);
-    if (shared_.empty()) GTEST_SKIP() << "no folder with public traces: set ROOFMARK_SHARED";
-    shared_ /= "traces";
-  }
-  fs::path shared_;
-};
+class PublicVariants : public PublicTraces {};
 
 std::string Inflated(const fs::path& path) {
   ByteSource source = ByteSource::OpenFile(path).value();

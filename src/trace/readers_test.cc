@@ -17,6 +17,7 @@
 #include "trace/op_ids.h"
 #include "trace/profile.h"
 #include "trace/profile_format.h"
+#include "trace/public_traces_for_tests.h"
 #include "trace/rocprof_csv.h"
 #include "trace/rocprof_json.h"
 #include "trace/totals.h"
@@ -248,15 +249,7 @@ TEST(Formats, TeachTheWayOut) {
               HasError(ErrorKind::kInput, "NAME_et.json"));
 }
 
-class PublicReaders : public testing::Test {
- protected:
-  void SetUp() override {
-    shared_ = SharedFolder(ROOFMARK_SOURCE_DIR);
-    if (shared_.empty()) GTEST_SKIP() << "no folder with public traces: set ROOFMARK_SHARED";
-    shared_ /= "traces";
-  }
-  fs::path shared_;
-};
+class PublicReaders : public PublicTraces {};
 
 TEST_F(PublicReaders, ReproduceEveryPublishedTotalOfNsys) {
   const std::string oracle = ReadFile(shared_ / "oracle.tsv").value();

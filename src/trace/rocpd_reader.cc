@@ -230,20 +230,11 @@ Result<void> RocpdRun::ReadRegions() {
     const int64_t tid = row.Has(7) ? tracks_[row.Int(7)].thread : row.Int(4);
     const uint32_t thread = out_.threads.Of(uint64_t{run_} << 40 ^ static_cast<uint64_t>(tid));
     if (call) {
-      profile_.calls.push_back({.start_ns = times.start_ns,
-                                .end_ns = times.end_ns,
-                                .correlation = correlation,
-                                .name = name,
-                                .thread = thread});
+      out_.AddCall(times, correlation, name, thread);
       return;
     }
-    ++profile_.user_annotations;
     const TextId marker = profile_.text.Intern(MarkerText(text, details_.Find(row.Int(6))));
-    profile_.ops.push_back({.start_ns = times.start_ns,
-                            .end_ns = times.end_ns,
-                            .name = marker,
-                            .thread = thread,
-                            .annotation = true});
+    out_.AddMarker(times, marker, thread);
   });
 }
 
@@ -364,19 +355,10 @@ Result<void> RpdReader::ReadCalls() {
     const uint32_t thread = out_.threads.Of(static_cast<uint64_t>(row.Int(1)) << 32 ^
                                             static_cast<uint64_t>(row.Int(2)));
     if (!marker) {
-      profile_.calls.push_back({.start_ns = times.start_ns,
-                                .end_ns = times.end_ns,
-                                .correlation = correlation,
-                                .name = name,
-                                .thread = thread});
+      out_.AddCall(times, correlation, name, thread);
       return;
     }
-    ++profile_.user_annotations;
-    profile_.ops.push_back({.start_ns = times.start_ns,
-                            .end_ns = times.end_ns,
-                            .name = String(row.Int(6)),
-                            .thread = thread,
-                            .annotation = true});
+    out_.AddMarker(times, String(row.Int(6)), thread);
   });
 }
 

@@ -184,19 +184,10 @@ void CsvReader::TakeRegion(const RowTimes& times) {
                                           static_cast<uint64_t>(Number(kThread)));
   const bool marker = Field(kKind).find("MARKER") != std::string_view::npos;
   if (!marker && IsHipCall(Field(kFunction))) {
-    profile_.calls.push_back({.start_ns = times.start_ns,
-                              .end_ns = times.end_ns,
-                              .correlation = Correlation(),
-                              .name = name,
-                              .thread = thread});
+    out_.AddCall(times, Correlation(), name, thread);
     return;
   }
-  ++profile_.user_annotations;
-  profile_.ops.push_back({.start_ns = times.start_ns,
-                          .end_ns = times.end_ns,
-                          .name = name,
-                          .thread = thread,
-                          .annotation = true});
+  out_.AddMarker(times, name, thread);
 }
 
 // Only calls that launched something are kept, as by the other readers.

@@ -355,7 +355,7 @@ void RocprofReader::Take(Records what, const Record& record) {
   }
   if (what == Records::kCalls) {
     call_operations_.emplace_back(record.kind, record.operation);
-    profile_.calls.push_back({times.start_ns, times.end_ns, correlation, 0, kNoText, thread});
+    out_.AddCall(times, correlation, kNoText, thread);
     return;
   }
   op_operations_.emplace_back(record.kind, record.operation);

@@ -109,6 +109,17 @@ Result<Batch> RunBatch(const WorkerSide& side, device::cu::Stream stream, int ca
   return batch;
 }
 
+Result<gate::Timeline> TimelineOf(const Batch& batch, const std::string& stage_hash, int calls) {
+  const auto report = TRY(gate::ParseMeterReport(TRY(Json::Parse(batch.testimony))));
+  return gate::CutIntoCalls(report, stage_hash, static_cast<size_t>(calls), gate::Settling::kNone);
+}
+
+std::vector<double> SpansOf(const gate::Timeline& timeline) {
+  std::vector<double> spans;
+  for (const gate::CallSpan& one : timeline.calls) spans.push_back(one.device_ns);
+  return spans;
+}
+
 Result<device::CudaApi> OpenDriver() {
   const device::CudaApi api = TRY(device::LoadCudaApi());
   TRY(api.Check(api.init(0), "initialising"));

@@ -77,6 +77,10 @@ Result<Batch> RunBatch(const WorkerSide& side, device::cu::Stream stream, int ca
                        Metering metering, const std::function<void(int)>& call,
                        const std::function<Result<void>(int)>& ahead = nullptr);
 
+// What a metered batch's testimony amounts to, and each call's device time in it.
+Result<gate::Timeline> TimelineOf(const Batch& batch, const std::string& stage_hash, int calls);
+std::vector<double> SpansOf(const gate::Timeline& timeline);
+
 // The driver in a child, with the primary context current.
 Result<device::CudaApi> OpenDriver();
 

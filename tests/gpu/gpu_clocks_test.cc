@@ -59,11 +59,8 @@ Result<Json> TimeCase(const WorkerSide& side, cu::Stream stream, const std::stri
   }
   const Batch off = TRY(RunBatch(side, stream, kCalls, Metering::kOff, call));
   const Batch on = TRY(RunBatch(side, stream, kCalls, Metering::kOn, call));
-  const auto report = TRY(gate::ParseMeterReport(TRY(Json::Parse(on.testimony))));
-  const gate::Timeline timeline =
-      gate::CutIntoCalls(report, stage_hash, kCalls, gate::Settling::kNone);
-  std::vector<double> spans;
-  for (const gate::CallSpan& one : timeline.calls) spans.push_back(one.device_ns);
+  const gate::Timeline timeline = TRY(TimelineOf(on, stage_hash, kCalls));
+  const std::vector<double> spans = SpansOf(timeline);
   return Json::MakeObject()
       .Set("span_ns", Median(spans))
       .Set("span_low_ns", Quantile(spans, 0.05))

@@ -130,11 +130,8 @@ class StageBench {
     const auto call = [this](int number) { Read(plain_, Slot(number)); };
     TRY(RunBatch(side_, stream_, kCalls, Metering::kOff, call, ahead));
     const Batch batch = TRY(RunBatch(side_, stream_, kCalls, Metering::kOn, call, ahead));
-    const auto report = TRY(gate::ParseMeterReport(TRY(Json::Parse(batch.testimony))));
-    const gate::Timeline timeline =
-        gate::CutIntoCalls(report, stage_hash_, kCalls, gate::Settling::kNone);
-    std::vector<double> spans;
-    for (const gate::CallSpan& one : timeline.calls) spans.push_back(one.device_ns);
+    const gate::Timeline timeline = TRY(TimelineOf(batch, stage_hash_, kCalls));
+    const std::vector<double> spans = SpansOf(timeline);
     return Json::MakeObject()
         .Set("span_ns", Median(spans))
         .Set("fault", timeline.fault + timeline.unsynchronised);
@@ -193,9 +190,7 @@ class StageBench {
     Json found = TRY(Json::Parse(text));
     TRY(api_.Check(api_.ctx_set_limit(cu::kLimitPersistingL2, 0), "clearing the set-aside"));
     TRY(api_.Check(api_.ctx_reset_persisting_l2(), "resetting"));
-    const auto report = TRY(gate::ParseMeterReport(TRY(Json::Parse(batch.testimony))));
-    const gate::Timeline timeline =
-        gate::CutIntoCalls(report, stage_hash_, kCalls, gate::Settling::kNone);
+    const gate::Timeline timeline = TRY(TimelineOf(batch, stage_hash_, kCalls));
     return found.Set("held", batch.held).Set("fault", timeline.fault);
   }
 
