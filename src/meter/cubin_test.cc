@@ -83,7 +83,9 @@ class RealCubin : public device::RealCubinTest {};
 
 TEST_F(RealCubin, NamesItsKernels) {
   EXPECT_THAT(CubinKernels(cubin_),
-              UnorderedElementsAre(device::kStageHold, device::kStageFlush, device::kStageMark));
+              UnorderedElementsAre(device::kStageHold, device::kStageFlush, device::kStageMark,
+                                   device::kStageWarm, device::kStageTouch, device::kStageProbe,
+                                   device::kStageDisturb));
 }
 
 TEST_F(RealCubin, OfTheStageLaunchesNothingFromTheDevice) {
