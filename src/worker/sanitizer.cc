@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::string_view kMargin = "=========";
 constexpr const char* kReport = "sanitizer.txt";
+// memcheck alone knows padding: bytes behind each allocation that belong to nobody. Small operands
+// lie close together, and without it a read behind one of them finds its neighbour.
+constexpr const char* kPaddingBytes = "65536";
 constexpr uint64_t kFileBytes = uint64_t{4} << 30;
 constexpr uint64_t kProcesses = 2048;
 constexpr uint64_t kTemporaryBytes = uint64_t{4} << 30;
@@ -108,6 +111,9 @@ Result<SanitizerReport> RunSanitized(const SanitizedCall& call) {
       .file_bytes = kFileBytes,
       .processes = kProcesses,
       .loopback = true};
+  if (call.tool == "memcheck") {
+    spec.argv.insert(spec.argv.begin() + 1, {"--padding", kPaddingBytes});
+  }
   // Each tensor gets an allocation of its own, and no larger one that others are cut from.
   spec.environment.emplace_back("PYTORCH_NO_CUDA_MEMORY_CACHING=1");
   AddPythonFiles(PythonAudience::kCandidate, &spec.tree);
