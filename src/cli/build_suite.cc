@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "cli/args.h"
+#include "cli/fleet_table.h"
 #include "pipeline/mine_fleet.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
@@ -78,16 +79,32 @@ void PrintSelection(const Json& suite) {
   fmt::print(" shapes\n");
 }
 
-void PrintBuilt(const Json& suite, const fs::path& out) {
-  fmt::print("{:30} {:>8} {:>18} {:>12}\n", "operator", "share", "95 % interval", "in workloads");
+// "1", or "1-3" where other fleets of this kind would rank it so.
+std::string RankText(const Json& row) {
+  const Json::Array& rank = row.Find("rank")->array();
+  return rank[0].as_int() == rank[1].as_int()
+             ? fmt::format("{}", rank[0].as_int())
+             : fmt::format("{}-{}", rank[0].as_int(), rank[1].as_int());
+}
+
+void PrintOperators(const Json& suite) {
+  fmt::print("{:28} {:>8} {:>16} {:>16} {:>6} {:>12}\n", "share of GPU time (95 %)", "",
+             "recorded again", "fleets like it", "rank", "in workloads");
   for (const Json& row : suite.Find("operators")->array()) {
     const Json& share = *row.Find("share");
-    fmt::print("{:30} {:>6.2f} % {:>18} {:>10.2f} %\n", row.Find("operator")->as_string(),
-               100 * share.Find("value")->as_double(),
-               fmt::format("[{:.2f}, {:.2f}]", 100 * share.Find("low")->as_double(),
-                           100 * share.Find("high")->as_double()),
-               100 * row.Find("in_workloads")->as_double());
+    const Json& recorded = *row.Find("recordings");
+    fmt::print("{:28} {:>6.2f} % {:>16} {:>16} {:>6} {:>10.2f} %\n",
+               row.Find("operator")->as_string(), 100 * share.Find("value")->as_double(),
+               recorded.is_null()
+                   ? "once only"
+                   : IntervalText(recorded.array()[0].as_double(), recorded.array()[1].as_double()),
+               IntervalText(share.Find("low")->as_double(), share.Find("high")->as_double()),
+               RankText(row), 100 * row.Find("in_workloads")->as_double());
   }
+}
+
+void PrintBuilt(const Json& suite, const fs::path& out) {
+  PrintOperators(suite);
   fmt::print("\nmass outside the suite: {:.2f} %\n", 100 * suite.Find("outside")->as_double());
   fmt::print("{} mined workloads speak for {:.1f} % of the fleet's GPU time",
              suite.Find("workloads")->array().size(), 100 * suite.Find("coverage")->as_double());

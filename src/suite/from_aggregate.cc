@@ -13,6 +13,7 @@
 #include "suite/aggregate_weights.h"
 #include "suite/fleet_bootstrap.h"
 #include "suite/mined_workload.h"
+#include "suite/recorded_shares.h"
 
 namespace roofmark::suite {
 namespace {
@@ -23,6 +24,10 @@ Json ShareToJson(const Share& share) {
   Json json = Json::MakeObject();
   json.Set("value", share.value).Set("low", share.low).Set("high", share.high);
   return json;
+}
+
+Json Ends(const Share& share) {
+  return Json::Array{share.low, share.high};
 }
 
 Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected) {
@@ -103,6 +108,7 @@ Json OperatorsToJson(const FleetWeights& weights, const Cards& cards, size_t dra
       BootstrapShares(weights, row_of_cell, rows.size(), {.draws = draws});
   const std::vector<BootstrapRow> samples =
       BootstrapShares(weights, row_of_cell, rows.size(), {.draws = draws, .applications = false});
+  const auto recorded = ShareOfRecordings(weights, row_of_cell, rows.size());
   Json json = Json::MakeArray();
   for (const auto& [name, row] : sorted) {
     const BootstrapRow& fleet = fleets[row->index];
@@ -110,10 +116,13 @@ Json OperatorsToJson(const FleetWeights& weights, const Cards& cards, size_t dra
     Json entry = Json::MakeObject();
     entry.Set("operator", name.empty() ? "unattributed" : name);
     entry.Set("share", ShareToJson(row->share));
-    entry.Set("bootstrap", Json::Array{fleet.low, fleet.high});
-    entry.Set("bootstrap_of_profiles", Json::Array{sample.low, sample.high});
+    entry.Set("recordings", recorded ? Ends(recorded->rows[row->index]) : Json());
+    entry.Set("bootstrap", Ends(LogOddsInterval(row->share.value, fleet.error,
+                                                DegreesOfFreedom(row->parts, weights.units))));
     entry.Set("rank", Json::Array{fleet.rank_low, fleet.rank_high});
-    entry.Set("keeps_rank", fleet.keeps_rank).Set("in_workloads", row->in_workloads);
+    entry.Set("keeps_rank", fleet.keeps_rank);
+    entry.Set("rank_of_recordings", Json::Array{sample.rank_low, sample.rank_high});
+    entry.Set("in_workloads", row->in_workloads);
     Json outside = Json::MakeObject();
     for (const auto& [why, share] : row->outside) outside.Set(why, share);
     Json phases = Json::MakeObject();
@@ -147,10 +156,11 @@ Json FleetToJson(const FleetWeights& weights, const Aggregate& aggregate, ShareK
   json.Set("applications", std::move(names)).Set("devices", std::move(device_names));
   // What was never seen has at most this share, at 95 %: the rule of three on the effective number.
   if (weights.effective > 0) json.Set("unseen_below", std::min(1.0, 3 / weights.effective));
-  json.Set("interval", weights.units.size() > 1
-                           ? fmt::format("delete-one jackknife over {}, 95 %, Student's t",
-                                         weights.units_are_profiles ? "profiles" : "applications")
-                           : "none: one sampling unit");
+  json.Set("interval",
+           weights.units.size() > 1
+               ? fmt::format("delete-one jackknife over {}, 95 %, Student's t in log-odds",
+                             weights.units_are_profiles ? "profiles" : "applications")
+               : "none: one sampling unit");
   return json;
 }
 

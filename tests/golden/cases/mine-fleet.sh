@@ -8,7 +8,7 @@ moe_*.json.gz,code,moe-30b,1,100
 CSV
 "$ROOFMARK" mine fleet.csv -o fleet.json > /dev/null
 "$ROOFMARK" mine dense_decode.json.gz -o part.json > /dev/null
-"$ROOFMARK" mine --merge fleet.json part.json fleet.json -o folded.json | head -4
+"$ROOFMARK" mine --merge fleet.json part.json fleet.json -o folded.json | head -5
 cmp fleet.json folded.json && echo "the same bytes"
 "$ROOFMARK" mine --merge folded.json --without part.json -o without.json --json
 "$ROOFMARK" mine --merge without.json part.json --json
