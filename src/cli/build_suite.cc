@@ -38,6 +38,7 @@ Result<std::optional<DeviceCard>> DeviceOfFleet(const Aggregate& aggregate) {
 Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& aggregate) {
   suite::BuildOptions options;
   options.select = {.shapes = args.shapes_wanted, .coverage = args.coverage, .seed = args.seed};
+  options.impute = args.impute;
   if (args.busy) options.share_of = suite::ShareKind::kBusy;
   if (const std::optional<DeviceCard> card = TRY(DeviceOfFleet(aggregate))) {
     options.cost = [card = *card](const Workload& workload) {
@@ -103,12 +104,24 @@ void PrintOperators(const Json& suite) {
   }
 }
 
+// What is known of operators with a card whose shapes are not.
+void PrintUnshaped(const Json& suite) {
+  const double unknown = suite.Find("shape_unknown")->as_double();
+  const double imputable = suite.Find("imputable")->as_double();
+  if (!(unknown > 0)) return;
+  const bool imputed = suite.Find("imputed")->as_double() > 0;
+  fmt::print("shapes unknown: {:.2f} %, of which {:.2f} % {} over known shapes{}\n", 100 * unknown,
+             100 * imputable, imputed ? "are spread" : "could be spread",
+             imputed || !(imputable > 0) ? "" : ": --impute");
+}
+
 void PrintBuilt(const Json& suite, const fs::path& out) {
   PrintOperators(suite);
   fmt::print("\nmass outside the suite: {:.2f} %\n", 100 * suite.Find("outside")->as_double());
   fmt::print("{} mined workloads speak for {:.1f} % of the fleet's GPU time",
              suite.Find("workloads")->array().size(), 100 * suite.Find("coverage")->as_double());
   fmt::print("; {:.2f} % is unattributed\n", 100 * suite.Find("unattributed")->as_double());
+  PrintUnshaped(suite);
   PrintSelection(suite);
   if (!out.empty()) fmt::print("suite: {}\n", out.string());
 }

@@ -137,6 +137,9 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
       ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
   verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_flag("--impute", args->impute,
+                 "build: spread an operator's time without a shape over its shapes, by application "
+                 "and phase; each weight says how much of it that is");
   verb->add_option("--rotation", args->rotation,
                    "build: also write a second draw with a secret seed into this file");
   verb->add_option("-o,--out", args->out,

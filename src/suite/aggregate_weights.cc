@@ -129,9 +129,10 @@ FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
   }
   std::map<Key, Building> building;
   for (uint32_t index = 0; index < profiles.size(); ++index) {
-    const SampledProfile& sampled = weights.sampled[index];
+    SampledProfile& sampled = weights.sampled[index];
     const size_t unit = weights.units_are_profiles ? index : sampled.application;
     const double scale = weights.groups[sampled.group].weight / group_busy[sampled.group];
+    sampled.share_of_ns = scale;
     if (weights.units_are_profiles) {
       weights.units.push_back(scale * static_cast<double>(sampled.busy_ns));
     }

@@ -31,6 +31,7 @@ struct SampledProfile {
   size_t group = 0;        // index in FleetWeights::groups
   int64_t busy_ns = 0;
   int64_t ranks = 0;
+  double share_of_ns = 0;  // of the fleet, that a nanosecond of its exposed time is
 };
 
 // The profiles that share one amount of card time: a row of the manifest.

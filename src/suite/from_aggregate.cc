@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "suite/aggregate_weights.h"
 #include "suite/fleet_bootstrap.h"
+#include "suite/imputation.h"
 #include "suite/mined_workload.h"
 #include "suite/recorded_shares.h"
 
@@ -30,7 +31,45 @@ Json Ends(const Share& share) {
   return Json::Array{share.low, share.high};
 }
 
-Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected) {
+Json LargestFirst(const std::map<std::string, double>& shares, size_t most) {
+  std::vector<std::pair<std::string, double>> sorted(shares.begin(), shares.end());
+  std::ranges::stable_sort(sorted, std::greater<>(),
+                           [](const auto& entry) { return entry.second; });
+  Json list = Json::MakeArray();
+  for (size_t i = 0; i < std::min(most, sorted.size()); ++i) {
+    list.Push(Json::Array{sorted[i].first, sorted[i].second});
+  }
+  return list;
+}
+
+// Where a workload's share comes from: the part that was imputed, what the share would be if none
+// or all of its operator's time without a shape were its own, its applications, and the profiles
+// that add most, by the first digits of their hashes (what `mine --merge --without` takes).
+void AddOrigin(const MinedWorkload& workload, const FleetWeights& weights, bool impute,
+               Json& json) {
+  constexpr size_t kProfiles = 5;
+  constexpr size_t kDigits = 16;
+  std::map<std::string, double> applications;
+  std::map<std::string, double> profiles;
+  double seen = 0;
+  for (const FleetCell* member : workload.members) {
+    for (const auto& [profile, time] : member->times) {
+      const SampledProfile& from = weights.sampled[profile];
+      const double share = from.share_of_ns * static_cast<double>(time);
+      applications[weights.applications[from.application].name] += share;
+      profiles[from.hash.substr(0, kDigits)] += share;
+      seen += share;
+    }
+  }
+  json.Set("imputed", impute ? workload.imputed : 0);
+  json.Set("bounds", Json::Array{seen, std::min(1.0, seen + workload.unknown)});
+  json.Set("applications", LargestFirst(applications, applications.size()));
+  json.Set("profiles", static_cast<int64_t>(profiles.size()));
+  json.Set("largest_profiles", LargestFirst(profiles, kProfiles));
+}
+
+Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected,
+                    const FleetWeights& weights, bool impute) {
   const FleetCell& shown = *workload.shown;
   Json json = Json::MakeObject();
   json.Set("operator", workload.op->name).Set("shape", MinedShapeId(shown.sums, *workload.op));
@@ -46,6 +85,7 @@ Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected
   how.Set("share", workload.share.value);
   how.Set("stratum", selected.stratum.empty() ? Json() : Json(selected.stratum));
   json.Set("selection", std::move(how));
+  AddOrigin(workload, weights, impute, json);
   json.Set("deployed_ns", shown.sums.DeployedNs());
   Json deployed = Json::MakeObject();
   for (const auto& [device, time] : shown.deployed_ns) deployed.Set(device, time);
@@ -199,7 +239,9 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
     if (cell.sums.op.empty()) unattributed += cell.share.value;
   }
   std::vector<size_t> row_of_cell;
-  const std::vector<MinedWorkload> merged = MergeCells(weights, cards, options.cost, row_of_cell);
+  const Imputation imputation = ImputeShapes(weights, cards);
+  const std::vector<MinedWorkload> merged =
+      MergeCells(weights, cards, options.cost, imputation, options.impute, row_of_cell);
   const std::vector<SelectedShape> selected = SelectShapes(merged, options.select);
   double covered = 0;
   double certain = 0;
@@ -212,12 +254,16 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   json.Set("fleet", FleetToJson(weights, aggregate, options.share_of));
   json.Set("coverage", covered).Set("certain", certain);
   json.Set("outside", std::max(0.0, weights.total - covered)).Set("unattributed", unattributed);
+  double imputable = 0;
+  for (const MinedWorkload& workload : merged) imputable += workload.imputed;
+  json.Set("shape_unknown", imputation.total).Set("imputable", imputable);
+  json.Set("imputed", options.impute ? imputable : 0);
   json.Set("coverage_curve", CurveToJson(merged));
   json.Set("seed", static_cast<int64_t>(options.select.seed));
   json.Set("operators", OperatorsToJson(weights, cards, options.draws));
   Json workloads = Json::MakeArray();
   for (const SelectedShape& shape : selected) {
-    workloads.Push(WorkloadToJson(merged[shape.workload], shape));
+    workloads.Push(WorkloadToJson(merged[shape.workload], shape, weights, options.impute));
   }
   json.Set("workloads", std::move(workloads));
   return json;

@@ -13,7 +13,7 @@ cmp fleet.json folded.json && echo "the same bytes"
 "$ROOFMARK" mine --merge folded.json --without part.json -o without.json --json
 "$ROOFMARK" mine --merge without.json part.json --json
 "$ROOFMARK" mine --merge folded.json --without 0123; echo "-> $?"
-"$ROOFMARK" suite build fleet.json --shapes 12 -o suite.json | tail -6
+"$ROOFMARK" suite build fleet.json --shapes 12 -o suite.json | tail -7
 "$ROOFMARK" suite diff fleet.json without.json | tail -4
 "$ROOFMARK" suite diff fleet.json suite.json; echo "-> $?"
 printf 'glob,card_hour\n*,1\n' > a.csv; "$ROOFMARK" mine a.csv; echo "-> $?"
