@@ -25,6 +25,7 @@ struct MineArgs {
   size_t parts = 0;                // processes, slurm: how many; 0 = as many as files, at most 256
   std::string slurm;               // further options for sbatch
   bool part = false;               // `profiles` is a part to do, as MineElsewhere asks
+  size_t most_shapes = 0;          // merge: of an operator in a profile; 0 = as they are
   std::vector<std::string> without;  // merge: hashes or aggregates to take out
   bool check = false;                // say what each profile lacks instead of mining
   std::string explain;               // part of kernels' names to explain instead; empty = none

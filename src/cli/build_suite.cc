@@ -113,11 +113,31 @@ void PrintUnshaped(const Json& suite) {
   fmt::print("shapes unknown: {:.2f} %, of which {:.2f} % {} over known shapes{}\n", 100 * unknown,
              100 * imputable, imputed ? "are spread" : "could be spread",
              imputed || !(imputable > 0) ? "" : ": --impute");
+  const bool axes = std::ranges::any_of(suite.Find("operators")->array(), [](const Json& row) {
+    return std::ranges::any_of(row.Find("outside")->object(), [](const auto& reason) {
+      return reason.first.starts_with("axis ") && reason.first.ends_with(" not recorded");
+    });
+  });
+  if (axes)
+    fmt::print("sizes of the model: the manifest's column `config` tells what profiles lack\n");
+}
+
+// The mass outside the suite and why it is there, largest first.
+void PrintOutside(const Json& suite) {
+  std::map<std::string, double> shares;
+  for (const Json& row : suite.Find("operators")->array()) {
+    for (const auto& [why, share] : row.Find("outside")->object()) shares[why] += share.as_double();
+  }
+  std::vector<std::pair<std::string, double>> sorted(shares.begin(), shares.end());
+  std::ranges::stable_sort(sorted, std::greater<>(),
+                           [](const auto& entry) { return entry.second; });
+  fmt::print("\nmass outside the suite: {:.2f} %\n", 100 * suite.Find("outside")->as_double());
+  for (const auto& [why, share] : sorted) fmt::print("  {:>6.2f} %  {}\n", 100 * share, why);
 }
 
 void PrintBuilt(const Json& suite, const fs::path& out) {
   PrintOperators(suite);
-  fmt::print("\nmass outside the suite: {:.2f} %\n", 100 * suite.Find("outside")->as_double());
+  PrintOutside(suite);
   fmt::print("{} mined workloads speak for {:.1f} % of the fleet's GPU time",
              suite.Find("workloads")->array().size(), 100 * suite.Find("coverage")->as_double());
   fmt::print("; {:.2f} % is unattributed\n", 100 * suite.Find("unattributed")->as_double());

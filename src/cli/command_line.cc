@@ -72,6 +72,10 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   verb->add_option("--without", args->without,
                    "merge: take out a profile (by its sha256), or all of an aggregate")
       ->delimiter(',');
+  verb->add_option("--most-shapes", args->most_shapes,
+                   "merge: keep this many shapes of each operator of a profile, by their time, and "
+                   "add the others up (mining itself keeps 4096)")
+      ->check(CLI::PositiveNumber);
   verb->add_option("--on", args->on,
                    "where: threads (default); processes or slurm, in parts that are run again when "
                    "they die")

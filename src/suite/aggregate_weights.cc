@@ -95,7 +95,7 @@ std::vector<const ProfileAggregate*> MakeGroups(const Aggregate& aggregate, Shar
   return profiles;
 }
 
-using Key = std::tuple<std::string, Axes, std::map<std::string, std::string>, Phase>;
+using Key = std::tuple<std::string, Axes, std::map<std::string, std::string>, Phase, bool>;
 
 struct Building {
   FleetCell cell;
@@ -137,7 +137,7 @@ FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
       weights.units.push_back(scale * static_cast<double>(sampled.busy_ns));
     }
     for (const AggregateCell& cell : profiles[index]->cells) {
-      Building& into = building[{cell.op, cell.axes, cell.dtypes, cell.phase}];
+      Building& into = building[{cell.op, cell.axes, cell.dtypes, cell.phase, cell.folded > 0}];
       AddCell(cell, profiles[index]->device, into);
       into.cell.parts[unit] += scale * static_cast<double>(cell.exposed_ns);
       into.cell.times.emplace_back(index, cell.exposed_ns);

@@ -88,6 +88,7 @@ void ChooseMedoid(MinedWorkload& workload, const CostOf& cost) {
 std::string Refusal(const AggregateCell& cell, const Operator* op) {
   if (cell.op.empty()) return "no rule claims it";
   if (op == nullptr) return "no card";
+  if (cell.folded > 0) return "beyond the budget of shapes";
   if (cell.axes.empty()) return "shape unknown";
   for (const auto& [axis, is_list] : op->axes) {
     const auto found = cell.axes.find(axis);
@@ -106,8 +107,9 @@ std::string Refusal(const AggregateCell& cell, const Operator* op) {
 }
 
 bool LacksShape(const AggregateCell& cell, const Operator& op) {
-  return std::ranges::any_of(op.axes,
-                             [&](const auto& axis) { return !cell.axes.contains(axis.first); });
+  return cell.folded == 0 && std::ranges::any_of(op.axes, [&](const auto& axis) {
+           return !cell.axes.contains(axis.first);
+         });
 }
 
 int64_t LoadOf(const AggregateCell& cell, const Operator& op) {

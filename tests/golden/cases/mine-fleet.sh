@@ -13,7 +13,10 @@ cmp fleet.json folded.json && echo "the same bytes"
 "$ROOFMARK" mine --merge folded.json --without part.json -o without.json --json
 "$ROOFMARK" mine --merge without.json part.json --json
 "$ROOFMARK" mine --merge folded.json --without 0123; echo "-> $?"
-"$ROOFMARK" suite build fleet.json --shapes 12 -o suite.json | tail -7
+"$ROOFMARK" suite build fleet.json --shapes 12 -o suite.json | tail -9
+"$ROOFMARK" mine --merge fleet.json --most-shapes 2 -o small.json | head -1
+"$ROOFMARK" mine --merge small.json fleet.json -o both.json | head -1; cmp fleet.json both.json && echo "who knows more stays"
+"$ROOFMARK" suite build small.json | tail -10
 "$ROOFMARK" suite diff fleet.json without.json | tail -4
 "$ROOFMARK" suite diff fleet.json suite.json; echo "-> $?"
 printf 'glob,card_hour\n*,1\n' > a.csv; "$ROOFMARK" mine a.csv; echo "-> $?"
