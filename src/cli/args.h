@@ -66,6 +66,7 @@ struct SuiteArgs {
   uint64_t seed = 1;                      // build, diff: of draws and permutations
   bool busy = false;                      // build: weigh by busy, not by paid card time
   bool impute = false;                    // build: spread time without a shape
+  fs::path judged;                        // build: store of earlier rounds; empty = none
   fs::path rotation;                      // build: where a secret second draw goes; empty = none
   fs::path stubs;                         // build: where cards to fill in go; empty = none
   std::string version;               // release: X.Y.Z; empty = the next patch, for weights only

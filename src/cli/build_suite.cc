@@ -11,6 +11,7 @@
 #include "pipeline/mine_fleet.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
+#include "store/store.h"
 #include "suite/from_aggregate.h"
 #include "suite/stub.h"
 
@@ -35,10 +36,28 @@ Result<std::optional<DeviceCard>> DeviceOfFleet(const Aggregate& aggregate) {
   return found;
 }
 
+// What was attained in earlier rounds, on whatever shapes; those that were refused attained
+// nothing.
+Result<std::vector<suite::Attained>> ReadAttained(const fs::path& path) {
+  const store::Store store = TRY(store::Store::Open(path, OpenMode::kReadOnly));
+  std::vector<suite::Attained> attained;
+  for (const Verdict& verdict : TRY(store.LatestVerdicts({}))) {
+    if (verdict.outcome == Outcome::kNotRun || verdict.outcome == Outcome::kUnsupported) continue;
+    if (verdict.passed() && !verdict.attainment) continue;
+    attained.push_back(
+        {.candidate = fmt::format("{} {} {} {}", verdict.candidate, LaneName(verdict.lane),
+                                  verdict.device, ModeName(verdict.mode)),
+         .workload = verdict.operator_name + "/" + verdict.shape,
+         .attainment = verdict.passed() ? verdict.attainment->median : 0});
+  }
+  return attained;
+}
+
 Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& aggregate) {
   suite::BuildOptions options;
   options.select = {.shapes = args.shapes_wanted, .coverage = args.coverage, .seed = args.seed};
   options.impute = args.impute;
+  if (!args.judged.empty()) options.select.attained = TRY(ReadAttained(args.judged));
   if (args.busy) options.share_of = suite::ShareKind::kBusy;
   if (const std::optional<DeviceCard> card = TRY(DeviceOfFleet(aggregate))) {
     options.cost = [card = *card](const Workload& workload) {
@@ -70,6 +89,13 @@ void PrintSelection(const Json& suite) {
     fmt::print("{} for sure ({:.1f} %), {} drawn for the rest, {} extremes without weight\n",
                counts["certain"], 100 * suite.Find("certain")->as_double(), counts["tail"],
                counts["robustness"]);
+  }
+  if (const auto& strata = suite.Find("strata")->array(); !strata.empty()) {
+    const auto measured = std::ranges::count_if(
+        strata, [](const Json& stratum) { return !stratum.Find("deviation")->is_null(); });
+    fmt::print("the tail has {} strata, drawn from {}\n", strata.size(),
+               measured > 0 ? "by share and by how attainment varied in earlier rounds"
+                            : "by share (--judged STORE: also by how attainment varied)");
   }
   for (const Json& point : suite.Find("coverage_curve")->array()) {
     fmt::print("{}{:.0f} % by {}",

@@ -141,6 +141,8 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
       ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
   verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option("--judged", args->judged,
+                   "build: store of earlier rounds; draws go where attainment varied (Neyman)");
   verb->add_flag("--impute", args->impute,
                  "build: spread an operator's time without a shape over its shapes, by application "
                  "and phase; each weight says how much of it that is");

@@ -204,6 +204,21 @@ Json FleetToJson(const FleetWeights& weights, const Aggregate& aggregate, ShareK
   return json;
 }
 
+Json StrataToJson(const std::vector<StratumPlan>& strata) {
+  Json json = Json::MakeArray();
+  for (const StratumPlan& stratum : strata) {
+    const bool known = !stratum.deviation_of.empty();
+    json.Push(Json::MakeObject()
+                  .Set("stratum", stratum.name)
+                  .Set("share", stratum.share)
+                  .Set("workloads", static_cast<int64_t>(stratum.members))
+                  .Set("draws", static_cast<int64_t>(stratum.draws))
+                  .Set("deviation", known ? Json(stratum.deviation) : Json())
+                  .Set("deviation_of", known ? Json(stratum.deviation_of) : Json()));
+  }
+  return json;
+}
+
 // How many of the workloads, largest first, cover how much of the fleet.
 Json CurveToJson(const std::vector<MinedWorkload>& workloads) {
   double all = 0;
@@ -242,11 +257,11 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   const Imputation imputation = ImputeShapes(weights, cards);
   const std::vector<MinedWorkload> merged =
       MergeCells(weights, cards, options.cost, imputation, options.impute, row_of_cell);
-  const std::vector<SelectedShape> selected = SelectShapes(merged, options.select);
+  const SelectedShapes selected = SelectShapes(merged, options.select);
   double covered = 0;
   double certain = 0;
   for (const MinedWorkload& workload : merged) covered += workload.share.value;
-  for (const SelectedShape& shape : selected) {
+  for (const SelectedShape& shape : selected.shapes) {
     if (shape.as == SelectedAs::kCertain) certain += shape.weight;
   }
   Json json = Json::MakeObject();
@@ -260,9 +275,10 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   json.Set("imputed", options.impute ? imputable : 0);
   json.Set("coverage_curve", CurveToJson(merged));
   json.Set("seed", static_cast<int64_t>(options.select.seed));
+  json.Set("strata", StrataToJson(selected.strata));
   json.Set("operators", OperatorsToJson(weights, cards, options.draws));
   Json workloads = Json::MakeArray();
-  for (const SelectedShape& shape : selected) {
+  for (const SelectedShape& shape : selected.shapes) {
     workloads.Push(WorkloadToJson(merged[shape.workload], shape, weights, options.impute));
   }
   json.Set("workloads", std::move(workloads));
