@@ -12,7 +12,9 @@
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
 #include "store/store.h"
+#include "suite/fleet_diff.h"
 #include "suite/from_aggregate.h"
+#include "suite/refresh.h"
 #include "suite/stub.h"
 
 namespace roofmark::cli {
@@ -57,6 +59,7 @@ Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& ag
   suite::BuildOptions options;
   options.select = {.shapes = args.shapes_wanted, .coverage = args.coverage, .seed = args.seed};
   options.impute = args.impute;
+  options.new_weight = args.new_weight;
   if (!args.judged.empty()) options.select.attained = TRY(ReadAttained(args.judged));
   if (args.busy) options.share_of = suite::ShareKind::kBusy;
   if (const std::optional<DeviceCard> card = TRY(DeviceOfFleet(aggregate))) {
@@ -69,12 +72,34 @@ Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& ag
   return options;
 }
 
+// What a suite is a refresh of.
+struct Earlier {
+  std::optional<Aggregate> aggregate;
+  std::optional<Json> suite;
+};
+
+Result<Earlier> ReadEarlier(const SuiteArgs& args) {
+  if (args.new_weight && args.smooth.empty()) {
+    return Fail(ErrorKind::kUsage,
+                "--new-weight says how much the newer of two windows counts: "
+                "name the older one with --smooth june.json");
+  }
+  Earlier earlier;
+  if (!args.smooth.empty()) earlier.aggregate = TRY(pipeline::ReadAggregate(args.smooth));
+  if (!args.previous.empty()) {
+    earlier.suite = TRY(ReadJson(args.previous));
+    TRY_IN(suite::ShapesOfSuite(*earlier.suite), "--previous " + args.previous.string());
+  }
+  return earlier;
+}
+
 // A second draw of the tail from the same strata, by a secret seed: to be judged now and then, and
 // never shown to whoever writes kernels.
 Result<void> WriteRotation(const SuiteArgs& args, const Aggregate& aggregate,
                            suite::BuildOptions options) {
   options.select.seed = static_cast<uint64_t>(RandomSeed());
   options.draws = 0;
+  options.previous = nullptr;
   const auto operators = TRY(suite::ReadAllOperators());
   const Json suite = TRY(suite::BuildSuite(aggregate, operators, options));
   return WriteFile(args.rotation, suite.Dump(1) + "\n");
@@ -161,6 +186,32 @@ void PrintOutside(const Json& suite) {
   for (const auto& [why, share] : sorted) fmt::print("  {:>6.2f} %  {}\n", 100 * share, why);
 }
 
+void PrintRefresh(const Json& suite) {
+  if (const Json* smoothing = suite.Find("smoothing")) {
+    const double now = 100 * smoothing->Find("new_weight")->as_double();
+    const std::string& from = smoothing->Find("from")->as_string();
+    fmt::print("weights: {:.0f} % this window, {:.0f} % the earlier one ({})\n", now, 100 - now,
+               from == "asked" ? "as asked" : "by their " + from);
+  }
+  if (const Json* refresh = suite.Find("refresh")) {
+    fmt::print(
+        "{} shapes are of the previous suite, {} new; {} stay once more without weight, {} "
+        "retired\n",
+        refresh->Find("kept")->as_int(), refresh->Find("new")->as_int(),
+        refresh->Find("retiring")->as_int(), refresh->Find("retired")->as_int());
+  }
+}
+
+// Smoothing lags behind what really changed, so that is told.
+void PrintWhetherChanged(const Aggregate& older, const Aggregate& newer) {
+  const auto diff = suite::DiffFleets(older, newer);
+  if (!diff || diff->permutations == 0 || diff->within_variation <= diff->threshold) return;
+  fmt::print(
+      "applications changed between the windows (p = {:.3f}, `suite diff`): smoothed weights "
+      "lag behind that\n",
+      diff->p_value);
+}
+
 void PrintBuilt(const Json& suite, const fs::path& out) {
   PrintOperators(suite);
   PrintOutside(suite);
@@ -169,6 +220,7 @@ void PrintBuilt(const Json& suite, const fs::path& out) {
   fmt::print("; {:.2f} % is unattributed\n", 100 * suite.Find("unattributed")->as_double());
   PrintUnshaped(suite);
   PrintSelection(suite);
+  PrintRefresh(suite);
   if (!out.empty()) fmt::print("suite: {}\n", out.string());
 }
 
@@ -201,7 +253,10 @@ Result<int> BuildSuite(const SuiteArgs& args) {
   }
   const Aggregate aggregate = TRY(pipeline::ReadAggregate(args.name));
   const auto operators = TRY(suite::ReadAllOperators());
-  const suite::BuildOptions options = TRY(OptionsOf(args, aggregate));
+  suite::BuildOptions options = TRY(OptionsOf(args, aggregate));
+  const Earlier earlier = TRY(ReadEarlier(args));
+  if (earlier.aggregate) options.older = &*earlier.aggregate;
+  if (earlier.suite) options.previous = &*earlier.suite;
   const Json suite = TRY(suite::BuildSuite(aggregate, operators, options));
   if (!args.rotation.empty()) TRY(WriteRotation(args, aggregate, options));
   if (!args.out.empty()) TRY(WriteFile(args.out, suite.Dump(1) + "\n"));
@@ -211,6 +266,7 @@ Result<int> BuildSuite(const SuiteArgs& args) {
     }
   } else {
     PrintBuilt(suite, args.out);
+    if (earlier.aggregate) PrintWhetherChanged(*earlier.aggregate, aggregate);
   }
   if (!args.stubs.empty()) {
     PrintStubs(TRY(suite::WriteStubs(aggregate, operators, args.stubs)), args.format);

@@ -108,6 +108,8 @@ void AddGenerate(CLI::App* app, Chosen* chosen) {
   verb->add_option("--profiles", args->profiles, "fleet: how many (default: 1303)");
   verb->add_option("--applications", args->applications, "fleet: how many (default: 20)");
   verb->add_option("--seed", args->seed, "fleet: the same seed gives the same (default: 1)");
+  verb->add_option("--recording", args->recording,
+                   "fleet: another number records the same fleet again (default: 0)");
   verb->add_option("-o,--out", args->out, "file (.gz: compressed), or folder of the fleet")
       ->required();
   AddJson(verb, &args->format);
@@ -141,6 +143,14 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
       ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
   verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option("--previous", args->previous,
+                   "build: the suite that this one follows; its shapes keep their ids, and leave "
+                   "one refresh later");
+  verb->add_option("--smooth", args->smooth,
+                   "build: aggregate of an earlier window to average with, by their variances");
+  verb->add_option("--new-weight", args->new_weight,
+                   "build: with --smooth, how much the newer window counts, instead of by variance")
+      ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--judged", args->judged,
                    "build: store of earlier rounds; draws go where attainment varied (Neyman)");
   verb->add_flag("--impute", args->impute,
