@@ -12,6 +12,7 @@
 #include "candidate/vendor.h"
 #include "device/cuda_libraries.h"
 #include "gate/cuda_provenance.h"
+#include "gate/ghost.h"
 #include "gate/ledger.h"
 #include "gate/static_check.h"
 #include "meter/cubin.h"
@@ -264,6 +265,10 @@ Result<void> Contestant::Prestart() {
   if (IsNative(candidate_.lane) || compile_outcome_ != Outcome::kNotRun) return {};
   const Stretch stretch(Part::kWorkerStart, candidate_.name);
   spare_ = TRY(worker::SpawnWorker(SpecOfWorker()));
+  if (candidate_.role == Role::kCandidate && HasGhost(candidate_.lane, device_.kind)) {
+    ghost_ = TRY(Make(candidate_, op_, device_));
+    ghost_->spare_ = TRY(worker::SpawnWorker(ghost_->SpecOfWorker()));
+  }
   return {};
 }
 

@@ -34,8 +34,9 @@ class Contestant {
   // compiler).
   Result<void> Compile();
 
-  // Begins to start the worker where that takes long (a Python lane), without opening the device;
-  // the next Begin takes it. Requires: Compile was called.
+  // Begins to start the worker where that takes long (a Python lane), and that of its ghost where
+  // there will be one, without opening the device; the next Begin takes it. Requires: Compile was
+  // called.
   Result<void> Prestart();
 
   // Starts a new verdict. False when the compile gate already decided it.
@@ -95,7 +96,7 @@ class Contestant {
 
   // The same candidate, whose kernels do nothing (ghost.h); null, with the reason, where that
   // cannot be made.
-  Result<std::unique_ptr<Contestant>> MakeGhost(std::string* why_not) const;
+  Result<std::unique_ptr<Contestant>> MakeGhost(std::string* why_not);
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
 
   Verdict verdict;
@@ -145,6 +146,7 @@ class Contestant {
   std::string compile_reason_;
   std::unique_ptr<worker::Worker> worker_;
   std::unique_ptr<worker::Worker> spare_;  // spawned, not greeted
+  std::unique_ptr<Contestant> ghost_;  // with a spare worker, and kernels that are not yet there
   bool prepared_ = false;
   MemoryWatch memory_;
   bool retire_ = false;
