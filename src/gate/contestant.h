@@ -85,11 +85,17 @@ class Contestant {
   bool decided() const { return verdict.outcome != Outcome::kNotRun; }
 
   device::Arena& output(size_t slot) { return *outputs_[slot]; }
+  // Gives each slot another output arena, at a place of the device's memory that chance chooses:
+  // how fast a kernel writes depends on where. What was in the arenas is gone. Stays where it is
+  // where memory is short. False when the candidate failed.
+  Result<bool> MoveOutputs(device::Device& device);
   // False when bytes around its workspace were overwritten; true where it has none.
   Result<bool> WorkspaceIntact() {
     return workspace_ == nullptr ? Result<bool>(true) : workspace_->GuardsIntact();
   }
   const Candidate& candidate() const { return candidate_; }
+  // Under which its time is kept (ledger.h): operator and candidate.
+  std::string account() const { return op_.name + "/" + candidate_.name; }
   // What a worker needs to load it, and the folder that it sees as /candidate.
   Json LoadRequest() const;
   std::filesystem::path run_folder() const { return stage_.path() / "run"; }
@@ -129,6 +135,8 @@ class Contestant {
   Result<bool> Ask(const Json& request, double timeout_s, Json* reply = nullptr,
                    std::span<const int> fds = {});
   Result<Json> AskAside(size_t slot, std::string_view verb, std::string_view phase);
+  // Lends it an arena for outputs of this slot.
+  Result<bool> LendOutput(size_t slot, std::unique_ptr<device::Arena> arena);
   Result<bool> Judge(worker::Mishap mishap);
   // Whether its process holds no more of the device's memory than it may; if not, it is refused.
   Result<bool> HoldsLittle();

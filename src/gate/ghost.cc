@@ -57,7 +57,7 @@ Result<std::unique_ptr<Contestant>> Contestant::MakeGhost(std::string* why_not) 
 }
 
 Result<GhostReplay> ReplayAsGhost(Session& session, Contestant& contestant, double call_timeout_s) {
-  const Stretch stretch(Part::kAttribution, contestant.candidate().name);
+  const Stretch stretch(Part::kAttribution, contestant.account());
   std::string why_not;
   const std::unique_ptr<Contestant> ghost = TRY(contestant.MakeGhost(&why_not));
   if (ghost == nullptr) return GhostReplay{.level = "no ghost replay: " + why_not};

@@ -16,7 +16,7 @@ constexpr int kLeastChecks = 4;
 // The 95 % interval of a median leaves out the extremes from nine samples on.
 constexpr size_t kLeastSamples = 10;
 // What drawing and checking the least number of samples may take without being noticed.
-constexpr double kCheapS = 0.3;
+constexpr double kCheapS = 0.15;
 
 // SOL is a lower bound of what the contract needs, so a time under it means that a clock, a
 // formula or a ceiling is wrong. Measured ceilings carry noise of their own, datasheet peaks round.

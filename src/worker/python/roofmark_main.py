@@ -18,16 +18,19 @@ from roofmark_channel import Channel
 from roofmark_crash import report_crashes_to
 
 
-def _import_ahead(role, device):
-    """What the worker is going to need and takes long to import, before anybody waits for it. The
-    device stays closed."""
+def _start_ahead(role, device):
+    """What the worker is going to need and takes long to begin with, before anybody waits for it.
+    The device stays closed. ROOFMARK_AHEAD names a language whose compiler is to be warm."""
     importlib.import_module("roofmark_" + device)
     importlib.import_module("roofmark_" + role)
-    if device == "cuda":
-        try:
-            importlib.import_module("triton")
-        except Exception:  # there is none, or a broken one, which candidates of others do not need
-            pass
+    if device != "cuda":
+        return
+    try:
+        importlib.import_module("triton")
+        if os.environ.get("ROOFMARK_AHEAD") == "triton":
+            importlib.import_module("roofmark_triton").warm()
+    except Exception:  # there is none, or another one: whoever needs it will hear of it
+        pass
 
 
 def _open_device(name):
@@ -57,7 +60,7 @@ def main():
     threads = os.environ.get("ROOFMARK_THREADS")
     if threads:
         torch.set_num_threads(int(threads))
-    _import_ahead(role, device_name)
+    _start_ahead(role, device_name)
     device = worker = None
     while True:
         request, fds = channel.receive()
