@@ -3,6 +3,7 @@
 // usually decides; otherwise the keys are walked.
 #include "trace/event_head.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -14,6 +15,11 @@ constexpr std::string_view kPhase = "\"ph\": \"";
 
 bool IsSpace(char byte) {
   return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+// Where the first key begins in the two usual layouts.
+size_t HeadBegin(std::string_view event) {
+  return event.size() > 6 && event[1] == '\n' ? 6 : 1;
 }
 
 Category CategoryOf(std::string_view name) {
@@ -106,7 +112,7 @@ class KeyWalker {
 }  // namespace
 
 Category ReadCategory(std::string_view event) {
-  const size_t skip = event.size() > 6 && event[1] == '\n' ? 6 : 1;
+  const size_t skip = HeadBegin(event);
   if (event.size() > skip && event.substr(skip).starts_with(kUsual)) {
     const std::string_view rest = event.substr(skip + kUsual.size(), 32);
     const size_t quote = rest.find('"');
@@ -135,17 +141,40 @@ bool IsLaunchingCall(std::string_view name) {
   return has("Launch") || has("Memcpy") || has("Memset") || has("Graph") || has("Capture");
 }
 
-std::optional<uint64_t> ReadIdleCall(std::string_view event) {
+namespace {
+
+// Where the text of the name begins; npos where it does not follow the phase and the category.
+size_t NameBegin(std::string_view event) {
   constexpr std::string_view kName = "\"name\": \"";
-  constexpr std::string_view kCorrelation = "\"correlation\": ";
-  constexpr size_t kHead = 96;  // phase and category come before the name
-  const size_t begin = event.substr(0, kHead).find(kName);
-  if (begin == std::string_view::npos) return std::nullopt;
-  const std::string_view name = event.substr(begin + kName.size());
-  const size_t quote = name.find('"');
-  if (quote == std::string_view::npos || IsLaunchingCall(name.substr(0, quote + 1))) {
-    return std::nullopt;
+  constexpr std::string_view kNext = "\", \"name\": \"";
+  const size_t skip = HeadBegin(event);
+  if (event.substr(std::min(skip, event.size())).starts_with(kUsual)) {
+    constexpr size_t kLongest = 20;
+    const size_t category = skip + kUsual.size();
+    size_t end = category;
+    while (end < event.size() && end - category < kLongest && event[end] != '"') ++end;
+    if (event.substr(end).starts_with(kNext)) return end + kNext.size();
   }
+  constexpr size_t kHead = 96;
+  const size_t found = event.substr(0, kHead).find(kName);
+  return found == std::string_view::npos ? found : found + kName.size();
+}
+
+}  // namespace
+
+bool IdleCalls::IsIdle(std::string_view name) {
+  const TextId id = names_.Intern(name);
+  if (id == idle_.size()) idle_.push_back(!IsLaunchingCall(name));
+  return idle_[id];
+}
+
+std::optional<uint64_t> IdleCalls::Read(std::string_view event) {
+  constexpr std::string_view kCorrelation = "\"correlation\": ";
+  const size_t begin = NameBegin(event);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::string_view name = event.substr(begin);
+  const size_t quote = name.find('"');
+  if (quote == std::string_view::npos || !IsIdle(name.substr(0, quote))) return std::nullopt;
   // The id closes args, and args close the event.
   size_t end = event.size();
   int braces = 0;

@@ -42,6 +42,7 @@ class ProfileBuilder : public EventSink {
 
   Profile& profile_;
   Calls calls_;
+  IdleCalls idle_calls_;
   std::vector<uint64_t> idle_;  // correlation ids of calls that were left out
   EventParser parser_;
   StringTable threads_;
@@ -68,13 +69,13 @@ Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
   if (category == Category::kPython) ++profile_.python_events;
   if (category == Category::kPython || category == Category::kOther) return Taken::kSkipped;
   if (category == Category::kRuntime && calls_ == Calls::kLaunching) {
-    if (const std::optional<uint64_t> id = ReadIdleCall(event)) {
+    if (const std::optional<uint64_t> id = idle_calls_.Read(event)) {
       idle_.push_back(*id);
       return Taken::kSkipped;
     }
   }
   EventFields fields;
-  if (!parser_.Parse(event, extent, fields)) return Taken::kDamaged;
+  if (!parser_.Parse(event, category, extent, fields)) return Taken::kDamaged;
   const std::optional<int64_t> start = ParseMicroseconds(fields.ts);
   std::optional<int64_t> dur = ParseMicroseconds(fields.dur);
   if (fields.dur.empty()) dur = 0;
