@@ -252,14 +252,14 @@ ScanFunction ScanFor(ScanIsa isa) {
   return ScanSse2;
 }
 
-ScanFunction BestScan() {
-  for (const ScanIsa isa : {ScanIsa::kAvx512, ScanIsa::kAvx2}) {
-    if (const ScanFunction found = ScanFor(isa)) return found;
-  }
-  return ScanSse2;
+ScanIsa BestIsa() {
+  static const ScanIsa best = ScanFor(ScanIsa::kAvx512) != nullptr ? ScanIsa::kAvx512
+                              : ScanFor(ScanIsa::kAvx2) != nullptr ? ScanIsa::kAvx2
+                                                                   : ScanIsa::kSse2;
+  return best;
 }
 
-// Both compare the first and the last byte of "\n  }" at once and check the spaces after a hit.
+// All compare the first and the last byte of "\n  }" at once and check the spaces after a hit.
 bool IsNativeEnd(const char* at) {
   return at[1] == ' ' && at[2] == ' ';
 }
@@ -296,10 +296,26 @@ ROOFMARK_AVX2 size_t FindNativeEndAvx2(const char* text, size_t size) {
   return size;
 }
 
+ROOFMARK_AVX512 size_t FindNativeEndAvx512(const char* text, size_t size) {
+  const __m512i newline = _mm512_set1_epi8('\n');
+  const __m512i brace = _mm512_set1_epi8('}');
+  for (size_t at = 0; at < size; at += 64) {
+    const __m512i first = _mm512_loadu_si512(text + at);
+    const __m512i last = _mm512_loadu_si512(text + at + 3);
+    uint64_t bits =
+        _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(first, newline), last, brace);
+    for (; bits != 0; bits &= bits - 1) {
+      const size_t hit = at + static_cast<size_t>(std::countr_zero(bits));
+      if (hit + 4 <= size && IsNativeEnd(text + hit)) return hit;
+    }
+  }
+  return size;
+}
+
 }  // namespace
 
 void ScanBraces(const char* text, size_t blocks, ScanState& state, BraceMasks* masks) {
-  static const ScanFunction scan = BestScan();
+  static const ScanFunction scan = ScanFor(BestIsa());
   scan(text, blocks, state, masks);
 }
 
@@ -324,15 +340,23 @@ bool ScanEventWith(ScanIsa isa, const char* text, size_t size, EventMasks* masks
 }
 
 bool ScanEvent(const char* text, size_t size, EventMasks* masks) {
-  static const ScanIsa best = ScanFor(ScanIsa::kAvx512) != nullptr ? ScanIsa::kAvx512
-                              : ScanFor(ScanIsa::kAvx2) != nullptr ? ScanIsa::kAvx2
-                                                                   : ScanIsa::kSse2;
-  return ScanEventWith(best, text, size, masks);
+  return ScanEventWith(BestIsa(), text, size, masks);
+}
+
+size_t FindNativeEndWith(ScanIsa isa, const char* text, size_t size) {
+  switch (isa) {
+    case ScanIsa::kAvx512:
+      return FindNativeEndAvx512(text, size);
+    case ScanIsa::kAvx2:
+      return FindNativeEndAvx2(text, size);
+    case ScanIsa::kSse2:
+      break;
+  }
+  return FindNativeEndSse2(text, size);
 }
 
 size_t FindNativeEnd(const char* text, size_t size) {
-  static const bool wide = __builtin_cpu_supports("avx2") != 0;
-  return wide ? FindNativeEndAvx2(text, size) : FindNativeEndSse2(text, size);
+  return FindNativeEndWith(BestIsa(), text, size);
 }
 
 }  // namespace roofmark::trace

@@ -28,7 +28,7 @@ struct ScanState {
 void ScanBraces(const char* text, size_t blocks, ScanState& state, BraceMasks* masks);
 
 // The offset of the first "\n  }" in the text, or `size`. That is how Kineto closes an event.
-// Requires: 64 readable bytes after the text.
+// Requires: kScanBlock + 3 readable bytes after the text.
 size_t FindNativeEnd(const char* text, size_t size);
 
 // One block of an event. Without initialisers: each event has an array of these, written before it
@@ -50,6 +50,7 @@ enum class ScanIsa { kSse2, kAvx2, kAvx512 };
 bool ScanBracesWith(ScanIsa isa, const char* text, size_t blocks, ScanState& state,
                     BraceMasks* masks);
 // Requires: ScanBracesWith works with it.
+size_t FindNativeEndWith(ScanIsa isa, const char* text, size_t size);
 bool ScanEventWith(ScanIsa isa, const char* text, size_t size, EventMasks* masks);
 
 }  // namespace roofmark::trace

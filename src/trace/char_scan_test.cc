@@ -114,6 +114,13 @@ TEST(CharScan, FindsNativeEndsAtEveryOffset) {
     text += std::string(128, ' ');
     EXPECT_EQ(FindNativeEnd(text.data(), size), at);
     EXPECT_EQ(FindNativeEnd(text.data(), size - 1), size - 1);
+    for (const ScanIsa isa : {ScanIsa::kSse2, ScanIsa::kAvx2, ScanIsa::kAvx512}) {
+      ScanState state;
+      BraceMasks braces;
+      if (!ScanBracesWith(isa, text.data(), 0, state, &braces)) continue;
+      EXPECT_EQ(FindNativeEndWith(isa, text.data(), size), at);
+      EXPECT_EQ(FindNativeEndWith(isa, text.data(), size - 1), size - 1);
+    }
   }
   const std::string other = "\n   }\n }\n}  }" + std::string(128, ' ');
   EXPECT_EQ(FindNativeEnd(other.data(), 13), 13U);

@@ -5,13 +5,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace roofmark::trace {
 namespace {
 
-constexpr std::string_view kUsual = "\"ph\": \"X\", \"cat\": \"";
+constexpr char kUsual[] = "\"ph\": \"X\", \"cat\": \"";
+constexpr size_t kUsualSize = sizeof(kUsual) - 1;
 constexpr std::string_view kPhase = "\"ph\": \"";
+constexpr char kPython[] = "python_function\"";  // most events of profiles that have stacks
+
+// With a size that the compiler knows. Requires: as many bytes at `text`.
+template <size_t kSize>
+bool Begins(const char* text, const char (&literal)[kSize]) {
+  return std::memcmp(text, literal, kSize - 1) == 0;
+}
 
 bool IsSpace(char byte) {
   return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
@@ -113,10 +122,13 @@ class KeyWalker {
 
 Category ReadCategory(std::string_view event) {
   const size_t skip = HeadBegin(event);
-  if (event.size() > skip && event.substr(skip).starts_with(kUsual)) {
-    const std::string_view rest = event.substr(skip + kUsual.size(), 32);
-    const size_t quote = rest.find('"');
-    if (quote != std::string_view::npos) return CategoryOf(rest.substr(0, quote));
+  constexpr size_t kLongest = 32;
+  if (event.size() > skip + kUsualSize + kLongest && Begins(event.data() + skip, kUsual)) {
+    const char* const name = event.data() + skip + kUsualSize;
+    if (Begins(name, kPython)) return Category::kPython;
+    size_t size = 0;
+    while (size < kLongest && name[size] != '"') ++size;
+    if (size < kLongest) return CategoryOf({name, size});
   } else if (event.size() > skip + kPhase.size() && event.substr(skip).starts_with(kPhase) &&
              event[skip + kPhase.size()] != 'X') {
     return Category::kOther;
@@ -148,9 +160,9 @@ size_t NameBegin(std::string_view event) {
   constexpr std::string_view kName = "\"name\": \"";
   constexpr std::string_view kNext = "\", \"name\": \"";
   const size_t skip = HeadBegin(event);
-  if (event.substr(std::min(skip, event.size())).starts_with(kUsual)) {
+  if (event.size() > skip + kUsualSize && Begins(event.data() + skip, kUsual)) {
     constexpr size_t kLongest = 20;
-    const size_t category = skip + kUsual.size();
+    const size_t category = skip + kUsualSize;
     size_t end = category;
     while (end < event.size() && end - category < kLongest && event[end] != '"') ++end;
     if (event.substr(end).starts_with(kNext)) return end + kNext.size();

@@ -224,8 +224,34 @@ class UsualEvents::Walker {
     return kNone;
   }
 
+  // The 64 bits of a mask from `from` on. Requires: it is in a block.
+  uint64_t Near(uint64_t EventMasks::* mask, size_t from) const {
+    const EventMasks* const block = masks_ + from / kScanBlock;
+    const size_t shift = from % kScanBlock;
+    return block[0].*mask >> shift | block[1].*mask << 1 << (kScanBlock - 1 - shift);
+  }
+
+  // Of "[1, 2]" and of "[[1, 2], [3], []]" the end, from the bits alone; kNone for other lists and
+  // for long ones.
+  size_t MatchingFlat() const {
+    const uint64_t open = Near(&EventMasks::open, at_);
+    const uint64_t close = Near(&EventMasks::close, at_);
+    const uint64_t first = close & -close;
+    if (first != 0 && (open & (first - 1)) == 1) {
+      return at_ + static_cast<size_t>(std::countr_zero(first));
+    }
+    const uint64_t pairs = close & close << 1;
+    const uint64_t last = pairs & -pairs;
+    // Every other bracket that closes is followed by ", [", and every one that opens by "], ".
+    const bool lists = last != 0 && (open & 3) == 3 &&
+                       ((close & (last / 2 - 1)) & ~(open >> 3)) == 0 &&
+                       ((open & (last - 1) & ~uint64_t{3}) & ~(close << 3)) == 0;
+    return lists ? at_ + static_cast<size_t>(std::countr_zero(last)) : kNone;
+  }
+
   // The bracket that closes the one here; of whatever kind, as EventParser counts too.
   size_t Matching() const {
+    if (const size_t end = MatchingFlat(); end != kNone) return end;
     size_t depth = 0;
     size_t block = at_ / kScanBlock;
     uint64_t cut = ~uint64_t{0} << (at_ % kScanBlock);
