@@ -42,6 +42,7 @@ struct Match {
   const Candidate* candidate = nullptr;
   std::vector<uint32_t> nodes;  // captured node of each replayed one; kNone32 = none
   uint64_t missing = 0;
+  std::vector<uint32_t> origins;  // of each replayed one, in GraphPairing; made when it is used
 };
 
 template <typename T, typename Keep>
@@ -92,7 +93,7 @@ class Pairer {
   }
 
   // Requires: nodes in order of start.
-  const Match& Find(const std::vector<Node>& nodes, int64_t tokens) {
+  Match& Find(const std::vector<Node>& nodes, int64_t tokens) {
     std::vector<TextId> names;
     for (const Node& node : nodes) names.push_back(node.name);
     const auto [entry, fresh] = known_.try_emplace({tokens, names});
@@ -208,17 +209,30 @@ int64_t StepTokens(const LinkedProfile& linked, const std::vector<Node>& nodes) 
   return 0;
 }
 
+// All replays of a graph share its origins.
+void AddOrigins(Match& match, GraphPairing& pairing) {
+  if (match.candidate == nullptr || !match.origins.empty()) return;
+  const Candidate& candidate = *match.candidate;
+  for (const uint32_t node : match.nodes) {
+    match.origins.push_back(node == kNone32 ? 0 : static_cast<uint32_t>(pairing.origins.size()));
+    if (node == kNone32) continue;
+    pairing.origins.push_back(
+        {candidate.capture, candidate.graph->nodes[node].op, candidate.graph->tokens});
+  }
+}
+
 }  // namespace
 
 GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
                         const std::vector<std::unique_ptr<CaptureProfile>>& captures,
                         const Compatible& compatible) {
-  GraphPairing pairing{.origins = std::vector<CapturedOrigin>(profile.kernels.size())};
+  GraphPairing pairing;
   PairingReport& report = pairing.report;
   Pairer pairer(profile, captures, compatible);
   for (const auto& [call, nodes] : NodesByCall(profile, linked)) {
     ++report.graphs;
-    const Match& match = pairer.Find(nodes, StepTokens(linked, nodes));
+    Match& match = pairer.Find(nodes, StepTokens(linked, nodes));
+    AddOrigins(match, pairing);
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].kernel == kNone32) continue;
       if (match.candidate == nullptr || match.nodes[i] == kNone32) {
@@ -226,9 +240,8 @@ GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
         report.unpaired_ns += profile.kernels[nodes[i].kernel].dur_ns;
         continue;
       }
-      pairing.origins[nodes[i].kernel] = {match.candidate->capture,
-                                          match.candidate->graph->nodes[match.nodes[i]].op,
-                                          match.candidate->graph->tokens};
+      if (pairing.origin_of.empty()) pairing.origin_of.resize(profile.kernels.size());
+      pairing.origin_of[nodes[i].kernel] = match.origins[i];
     }
     if (match.candidate == nullptr) {
       ++report.unpaired;
