@@ -178,25 +178,40 @@ class Pairer {
   std::map<std::pair<int64_t, std::vector<TextId>>, Match> known_;
 };
 
-// Nodes of each graph launch, by row of the call, in order of start.
-std::map<uint32_t, std::vector<Node>> NodesByCall(const Profile& profile,
-                                                  const LinkedProfile& linked) {
-  std::map<uint32_t, std::vector<Node>> graphs;
+// Calls visit(nodes) for each graph launch, by row of the call, with its nodes in order of start.
+template <typename Visit>
+void ForEachGraph(const Profile& profile, const LinkedProfile& linked, Visit visit) {
+  std::vector<uint32_t> kernels;
   std::unordered_map<uint64_t, uint32_t> call_of;
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
-    const Link& link = linked.links[row];
-    if (link.kind != LinkKind::kGraph) continue;
-    const Launch& kernel = profile.kernels[row];
-    graphs[link.call].push_back({kernel.name, row, kernel.start_ns});
-    call_of[kernel.correlation] = link.call;
+    if (linked.links[row].kind != LinkKind::kGraph) continue;
+    kernels.push_back(row);
+    call_of[profile.kernels[row].correlation] = linked.links[row].call;
   }
-  for (const Launch& copy : profile.copies) {
-    const auto found = call_of.find(copy.correlation);
-    if (found == call_of.end()) continue;
-    graphs[found->second].push_back({KindName(copy.kind, kNoText), kNone32, copy.start_ns});
+  std::vector<std::pair<uint32_t, uint32_t>> copies;  // call, row
+  for (uint32_t row = 0; row < profile.copies.size(); ++row) {
+    const auto found = call_of.find(profile.copies[row].correlation);
+    if (found != call_of.end()) copies.emplace_back(found->second, row);
   }
-  for (auto& [call, nodes] : graphs) std::ranges::stable_sort(nodes, {}, &Node::start_ns);
-  return graphs;
+  const auto call = [&](uint32_t row) { return linked.links[row].call; };
+  if (!std::ranges::is_sorted(kernels, {}, call)) std::ranges::stable_sort(kernels, {}, call);
+  std::ranges::stable_sort(copies, {}, [](const auto& copy) { return copy.first; });
+  std::vector<Node> nodes;
+  auto copy = copies.begin();
+  for (size_t begin = 0; begin < kernels.size();) {
+    nodes.clear();
+    const uint32_t of = call(kernels[begin]);
+    for (; begin < kernels.size() && call(kernels[begin]) == of; ++begin) {
+      const Launch& kernel = profile.kernels[kernels[begin]];
+      nodes.push_back({kernel.name, kernels[begin], kernel.start_ns});
+    }
+    for (; copy != copies.end() && copy->first <= of; ++copy) {
+      const Launch& row = profile.copies[copy->second];
+      if (copy->first == of) nodes.push_back({KindName(row.kind, kNoText), kNone32, row.start_ns});
+    }
+    std::ranges::stable_sort(nodes, {}, &Node::start_ns);
+    visit(nodes);
+  }
 }
 
 int64_t StepTokens(const LinkedProfile& linked, const std::vector<Node>& nodes) {
@@ -229,7 +244,7 @@ GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
   GraphPairing pairing;
   PairingReport& report = pairing.report;
   Pairer pairer(profile, captures, compatible);
-  for (const auto& [call, nodes] : NodesByCall(profile, linked)) {
+  ForEachGraph(profile, linked, [&](const std::vector<Node>& nodes) {
     ++report.graphs;
     Match& match = pairer.Find(nodes, StepTokens(linked, nodes));
     AddOrigins(match, pairing);
@@ -248,7 +263,7 @@ GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
     } else {
       ++(match.missing == 0 ? report.exact : report.aligned);
     }
-  }
+  });
   return pairing;
 }
 
