@@ -168,14 +168,19 @@ Result<ExecutionTrace> ReadExecutionTrace(const fs::path& path) {
 
 uint64_t AddArguments(const ExecutionTrace& trace, Profile& profile) {
   uint64_t given = 0;
+  std::string scratch;
   for (size_t row = 0; row < profile.record_ids.size(); ++row) {
     CpuOp& op = profile.ops[row];
-    if (op.dims != kNoText || profile.record_ids[row] == kNoId) continue;
+    if (HasDims(op.arguments, profile.text) || profile.record_ids[row] == kNone32) continue;
     const auto found = trace.by_id.find(profile.record_ids[row]);
     if (found == trace.by_id.end() || found->second.name != profile.text.Text(op.name)) continue;
-    op.dims = profile.text.Intern(found->second.dims);
-    if (!found->second.types.empty()) op.types = profile.text.Intern(found->second.types);
-    if (!found->second.concrete.empty()) op.concrete = profile.text.Intern(found->second.concrete);
+    const OpTexts known = OpTextsOf(op.arguments, profile.text);
+    const auto or_known = [](const std::string& text, std::string_view otherwise) {
+      return text.empty() ? otherwise : std::string_view(text);
+    };
+    op.arguments = InternOpTexts({found->second.dims, or_known(found->second.types, known.types),
+                                  or_known(found->second.concrete, known.concrete)},
+                                 profile.text, scratch);
     ++given;
   }
   return given;

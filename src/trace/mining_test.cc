@@ -261,7 +261,7 @@ TEST_F(PublicProfiles, ALaunchMissingFromTheCaptureIsReported) {
   fs::copy_file(folder / "sglang_Qwen3-8B_decode.json.gz", replay);
   Profile capture = ReadProfile(folder / "capture_traces/bs_32_rank0.json.gz").value();
   // Without the launch of the hundredth node.
-  std::vector<RuntimeCall> launches;
+  Rows<RuntimeCall> launches;
   size_t seen = 0;
   for (const RuntimeCall& call : capture.calls) {
     if (call.kernel != kNoText && ++seen == 100) continue;

@@ -117,7 +117,7 @@ TEST(Readers, ReadOperatorsAndSizesOfNvtx) {
   const Profile profile = Read(kData / "nsys_3_25.sqlite");
   ASSERT_EQ(profile.ops.size(), 4U);
   EXPECT_EQ(profile.text.Text(profile.ops[1].name), "aten::mm");
-  EXPECT_EQ(profile.text.Text(profile.ops[1].dims), "[[300, 1024], [1024, 512]]");
+  EXPECT_EQ(OpTextsOf(profile.ops[1].arguments, profile.text).dims, "[[300, 1024], [1024, 512]]");
   EXPECT_FALSE(profile.ops[1].annotation);
   EXPECT_TRUE(profile.ops[0].annotation);
   EXPECT_TRUE(profile.shapes_recorded);

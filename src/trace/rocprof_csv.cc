@@ -197,7 +197,7 @@ Profile CsvReader::Finish() {
     for (const Launch& launch : *launches) launched.insert(launch.correlation);
   }
   const size_t before = profile_.calls.size();
-  std::erase_if(profile_.calls, [&](const RuntimeCall& call) {
+  erase_if(profile_.calls, [&](const RuntimeCall& call) {
     return call.correlation == kNoId || !launched.contains(call.correlation);
   });
   profile_.skipped += before - profile_.calls.size();

@@ -256,6 +256,15 @@ Captures ReadCaptures(const fs::path& path, const MineOptions& options,
   return captures;
 }
 
+// The indexes that this takes are gone afterwards.
+std::pair<Totals, LinkedProfile> TotalsAndLinks(const Profile& profile, const OpForest& forest,
+                                                const Exposure& exposure) {
+  const CallFinder calls(profile);
+  const IdIndex ops = OpsByExternalId(profile);
+  const Totals totals = ComputeTotals(profile, calls, ops, exposure);
+  return {totals, LinkKernels(profile, calls, forest, ops, totals)};
+}
+
 }  // namespace
 
 Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
@@ -263,12 +272,10 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   Profile profile = TRY(ReadProfile(path));
   std::vector<std::string> captures_lost;
   AddExecutionTraces(path, options, profile, captures_lost);
-  const CallFinder calls(profile);
-  const Exposure exposure = ComputeExposure(profile.kernels);
-  const IdIndex ops = OpsByExternalId(profile);
-  const Totals totals = ComputeTotals(profile, calls, ops, exposure);
+  profile.record_ids = {};
   const OpForest forest(profile);
-  const LinkedProfile linked = LinkKernels(profile, calls, forest, ops, totals);
+  const Exposure exposure = ComputeExposure(profile.kernels);
+  const auto [totals, linked] = TotalsAndLinks(profile, forest, exposure);
   Captures captures;
   // Only graphs need captures, and captures are large.
   if (totals.graph_kernels > 0) captures = ReadCaptures(path, options, captures_lost);
