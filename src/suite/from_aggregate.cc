@@ -70,7 +70,8 @@ void AddOrigin(const MinedWorkload& workload, const FleetWeights& weights, bool 
 }
 
 Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected,
-                    const FleetWeights& weights, bool impute) {
+                    const FleetWeights& weights, const std::optional<RecordedShares>& recorded,
+                    bool impute) {
   const FleetCell& shown = *workload.shown;
   Json json = Json::MakeObject();
   json.Set("operator", workload.op->name).Set("shape", MinedShapeId(shown.sums, *workload.op));
@@ -81,6 +82,14 @@ Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected
   json.Set("weight", ShareToJson({.value = std::min(1.0, selected.weight),
                                   .low = std::min(1.0, workload.share.low * scale),
                                   .high = std::min(1.0, workload.share.high * scale)}));
+  Json recordings;
+  if (recorded) {
+    Share again = recorded->rows[selected.workload];
+    const double by = again.value > 0 ? selected.weight / again.value : 0;
+    recordings =
+        Ends({.low = std::min(1.0, again.low * by), .high = std::min(1.0, again.high * by)});
+  }
+  json.Set("recordings", std::move(recordings));
   Json how = Json::MakeObject();
   how.Set("as", SelectedAsName(selected.as)).Set("probability", selected.probability);
   how.Set("share", workload.share.value);
@@ -287,6 +296,7 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   const std::vector<MinedWorkload> merged = MergeCells(
       weights, cards, imputation,
       {.cost = options.cost, .impute = options.impute, .keep = std::move(keep)}, row_of_cell);
+  const auto recorded = ShareOfRecordings(weights, row_of_cell, merged.size());
   const SelectedShapes selected = SelectShapes(merged, options.select);
   double covered = 0;
   double certain = 0;
@@ -315,7 +325,8 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   json.Set("operators", OperatorsToJson(weights, cards, options.draws));
   Json workloads = Json::MakeArray();
   for (const SelectedShape& shape : selected.shapes) {
-    workloads.Push(WorkloadToJson(merged[shape.workload], shape, weights, options.impute));
+    workloads.Push(
+        WorkloadToJson(merged[shape.workload], shape, weights, recorded, options.impute));
   }
   if (options.previous != nullptr) AddRefreshed(*options.previous, cards, workloads, json);
   json.Set("workloads", std::move(workloads));

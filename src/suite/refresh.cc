@@ -34,6 +34,7 @@ std::string HowSelected(const Json& workload) {
 Json WithoutWeight(const Json& workload) {
   Json retiring = workload;
   retiring.Set("weight", Json::MakeObject().Set("value", 0.0).Set("low", 0.0).Set("high", 0.0));
+  retiring.Set("recordings", Json::Array{0.0, 0.0});
   retiring.Set("selection", Json::MakeObject()
                                 .Set("as", "retiring")
                                 .Set("probability", 1.0)
