@@ -38,14 +38,14 @@ Result<std::optional<DeviceCard>> DeviceOfFleet(const Aggregate& aggregate) {
   return found;
 }
 
-// What was attained in earlier rounds, on whatever shapes; those that were refused attained
-// nothing.
+// What was attained in earlier rounds, on whatever shapes; what did not compile or was wrong
+// attained nothing, and a time that is not trusted says nothing.
 Result<std::vector<suite::Attained>> ReadAttained(const fs::path& path) {
   const store::Store store = TRY(store::Store::Open(path, OpenMode::kReadOnly));
   std::vector<suite::Attained> attained;
   for (const Verdict& verdict : TRY(store.LatestVerdicts({}))) {
     if (verdict.outcome == Outcome::kNotRun || verdict.outcome == Outcome::kUnsupported) continue;
-    if (verdict.passed() && !verdict.attainment) continue;
+    if (verdict.passed() ? !verdict.attainment : verdict.gate == Gate::kPerformance) continue;
     attained.push_back(
         {.candidate = fmt::format("{} {} {} {}", verdict.candidate, LaneName(verdict.lane),
                                   verdict.device, ModeName(verdict.mode)),
@@ -115,6 +115,17 @@ void PrintWhetherChanged(const Aggregate& older, const Aggregate& newer) {
       diff->p_value);
 }
 
+void PrintWhatJudgedTold(const Json& suite, size_t verdicts) {
+  const Json::Array& strata = suite.Find("strata")->array();
+  const bool told = std::ranges::any_of(
+      strata, [](const Json& stratum) { return !stratum.Find("deviation")->is_null(); });
+  if (told || strata.empty()) return;
+  fmt::print(
+      "--judged changed nothing: of {} attainments no four are of one candidate on shapes of "
+      "this fleet\n",
+      verdicts);
+}
+
 void PrintStubs(const std::vector<suite::Stub>& stubs, Format format) {
   for (const suite::Stub& stub : stubs) {
     const std::string folder = stub.folder.string();
@@ -157,6 +168,7 @@ Result<int> BuildSuite(const SuiteArgs& args) {
     }
   } else {
     TRY(PrintMinedSuite(suite));
+    if (!args.judged.empty()) PrintWhatJudgedTold(suite, options.select.attained.size());
     if (!args.out.empty()) fmt::print("suite: {}\n", args.out.string());
     if (earlier.aggregate) PrintWhetherChanged(*earlier.aggregate, aggregate);
   }

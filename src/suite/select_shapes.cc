@@ -56,11 +56,19 @@ Indices CertaintyOrder(std::span<const MinedWorkload> workloads, double coverage
   return guards;
 }
 
-std::string StratumOf(const MinedWorkload& workload) {
-  const auto load = static_cast<uint64_t>(std::max<int64_t>(Load(workload), 1));
-  const int power = 63 - std::countl_zero(load);
-  return fmt::format("{}/2^{}{}{}", OpPhase(workload), power,
-                     workload.cost.bound_by.empty() ? "" : "/", workload.cost.bound_by);
+// How finely the tail is split; as finely as there are draws for.
+enum class Grain { kLoad, kBound, kPhase, kOperator };
+
+std::string StratumOf(const MinedWorkload& workload, Grain grain) {
+  if (grain == Grain::kOperator) return workload.op->name;
+  std::string name = OpPhase(workload);
+  if (grain == Grain::kPhase) return name;
+  if (grain == Grain::kLoad) {
+    const auto load = static_cast<uint64_t>(std::max<int64_t>(Load(workload), 1));
+    name += fmt::format("/2^{}", 63 - std::countl_zero(load));
+  }
+  if (!workload.cost.bound_by.empty()) name += "/" + workload.cost.bound_by;
+  return name;
 }
 
 struct Stratum : StratumPlan {
@@ -68,12 +76,12 @@ struct Stratum : StratumPlan {
   Indices in;  // the members
 };
 
-// Strata with at least one draw each; the last may be "rest".
-std::vector<Stratum> MakeStrata(std::span<const MinedWorkload> workloads, const Indices& tail,
-                                size_t draws) {
+// All strata of a grain, largest share first.
+std::vector<Stratum> SplitTail(std::span<const MinedWorkload> workloads, const Indices& tail,
+                               Grain grain) {
   std::map<std::string, Stratum> by_name;
   for (const size_t index : tail) {
-    const std::string name = StratumOf(workloads[index]);
+    const std::string name = StratumOf(workloads[index], grain);
     by_name[name].name = name;
     by_name[name].op_phase = OpPhase(workloads[index]);
     by_name[name].in.push_back(index);
@@ -84,6 +92,26 @@ std::vector<Stratum> MakeStrata(std::span<const MinedWorkload> workloads, const 
     strata.push_back(std::move(stratum));
   }
   std::ranges::stable_sort(strata, std::greater<>(), &Stratum::share);
+  return strata;
+}
+
+// The finest grain whose strata above the floor, and what is left, can have a draw each: a shape
+// stands for its like as long as that is possible, and for other operators' only where there are
+// fewer draws than operators.
+Grain ChooseGrain(std::span<const MinedWorkload> workloads, const Indices& tail, size_t draws) {
+  for (const Grain grain : {Grain::kLoad, Grain::kBound, Grain::kPhase}) {
+    const std::vector<Stratum> strata = SplitTail(workloads, tail, grain);
+    const auto large = static_cast<size_t>(std::ranges::count_if(
+        strata, [](const Stratum& stratum) { return stratum.share >= kStratumFloor; }));
+    if (large + (large < strata.size() ? 1 : 0) <= draws) return grain;
+  }
+  return Grain::kOperator;
+}
+
+// Strata with at least one draw each; the last may be "rest".
+std::vector<Stratum> MakeStrata(std::span<const MinedWorkload> workloads, const Indices& tail,
+                                size_t draws, Grain grain) {
+  std::vector<Stratum> strata = SplitTail(workloads, tail, grain);
   // One draw is kept for the rest wherever there is one.
   size_t own = 0;
   while (own < strata.size() && own < draws && strata[own].share >= kStratumFloor) ++own;
@@ -171,7 +199,7 @@ void DrawStratum(std::span<const MinedWorkload> workloads, const Stratum& stratu
 // What earlier rounds say about the shapes of each stratum; a judged shape may be any member of a
 // workload.
 AttainedSpread SpreadOf(std::span<const MinedWorkload> workloads,
-                        const std::vector<Attained>& attained) {
+                        const std::vector<Attained>& attained, Grain grain) {
   AttainedSpread spread;
   if (attained.empty()) return spread;
   std::map<std::string, size_t> by_id;
@@ -185,7 +213,7 @@ AttainedSpread SpreadOf(std::span<const MinedWorkload> workloads,
     const auto found = by_id.find(one.workload);
     if (found == by_id.end()) continue;
     const MinedWorkload& workload = workloads[found->second];
-    spread.Add(one.candidate, OpPhase(workload), StratumOf(workload), one.attainment);
+    spread.Add(one.candidate, OpPhase(workload), StratumOf(workload, grain), one.attainment);
   }
   return spread;
 }
@@ -193,8 +221,9 @@ AttainedSpread SpreadOf(std::span<const MinedWorkload> workloads,
 // The tail: strata, draws by stratum, and the draws.
 void DrawTail(std::span<const MinedWorkload> workloads, const Indices& tail, size_t draws,
               const SelectOptions& options, SelectedShapes& selected) {
-  std::vector<Stratum> strata = MakeStrata(workloads, tail, draws);
-  const AttainedSpread spread = SpreadOf(workloads, options.attained);
+  const Grain grain = ChooseGrain(workloads, tail, draws);
+  std::vector<Stratum> strata = MakeStrata(workloads, tail, draws, grain);
+  const AttainedSpread spread = SpreadOf(workloads, options.attained, grain);
   for (Stratum& stratum : strata) {
     const AttainedSpread::Deviation deviation = spread.Of(stratum.op_phase, stratum.name);
     stratum.deviation = deviation.value;

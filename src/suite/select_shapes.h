@@ -54,14 +54,15 @@ struct SelectedShapes {
 // 1. Certainty: of each operator and phase its largest workloads until `coverage` of their share,
 //    and two in any case. Where this leaves less than a tenth of the shapes to the tail, the
 //    smallest of them are left to it, first those beyond two of an operator and phase.
-// 2. Tail: what is left, in strata of operator, phase, power of two of the load, and what binds it.
-//    Each stratum of at least 0.1 % of the fleet gets one draw, largest first, the others are one
-//    stratum "rest"; further draws by Neyman: where share times the deviation of attainment is
-//    largest, and by share alone where no earlier round tells. Within a stratum: systematic
-//    sampling with probability proportional to share (probability 1 where that would be over 1).
-//    Sources: Saerndal, Swensson, Wretman, Model Assisted Survey Sampling (1992), sections 3.6 and
-//    3.7.3; Wright, "The equivalence of Neyman optimum allocation for sampling and equal
-//    proportions", The American Statistician 66 (2012), for whole numbers of draws.
+// 2. Tail: what is left, in strata of operator, phase, power of two of the load, and what binds it;
+//    without the load, then without what binds it, then without the phase where there are more of
+//    these than draws. Each stratum of at least 0.1 % of the fleet gets one draw, largest first,
+//    the others are one stratum "rest"; further draws by Neyman: where share times the deviation of
+//    attainment is largest, and by share alone where no earlier round tells. Within a stratum:
+//    systematic sampling with probability proportional to share (probability 1 where that would be
+//    over 1). Sources: Saerndal, Swensson, Wretman, Model Assisted Survey Sampling (1992),
+//    sections 3.6 and 3.7.3; Wright, "The equivalence of Neyman optimum allocation for sampling and
+//    equal proportions", The American Statistician 66 (2012), for whole numbers of draws.
 // 3. Robustness: the least and the largest load of each operator, where they are not among these;
 //    they come on top of `shapes`.
 SelectedShapes SelectShapes(std::span<const MinedWorkload> workloads, const SelectOptions& options);

@@ -157,6 +157,29 @@ TEST(SelectShapes, WorksWithTheFewestShapes) {
   EXPECT_TRUE(Select({}, {.shapes = 5}).empty());
 }
 
+TEST(SelectShapes, LetsAShapeStandForItsOperatorWhereDrawsAreFew) {
+  Fleet fleet(200);
+  const Operator other{.name = "other", .axes = {{"n", false}}};
+  std::map<const Operator*, double> shares;
+  for (size_t i = 0; i < 200; ++i) {
+    fleet.cells[i].sums.phase = Phase::kDecode;
+    if (i % 4 == 1) fleet.workloads[i].op = &other;
+    shares[fleet.workloads[i].op] += fleet.workloads[i].share.value;
+  }
+  std::map<size_t, size_t> strata;  // by the number of shapes
+  for (const size_t shapes : {size_t{20}, size_t{40}, size_t{150}}) {
+    const SelectedShapes selected =
+        SelectShapes(fleet.workloads, {.shapes = shapes, .coverage = 0.3});
+    strata[shapes] = selected.strata.size();
+    std::map<const Operator*, double> weights;
+    for (const SelectedShape& shape : selected.shapes) {
+      weights[fleet.workloads[shape.workload].op] += shape.weight;
+    }
+    for (const auto& [op, share] : shares) EXPECT_NEAR(weights[op], share, 1e-9) << shapes;
+  }
+  EXPECT_LT(strata[20], strata[150]);
+}
+
 // Memory-bound shapes all attain the same; others anything.
 double AttainedOn(const Fleet& fleet, size_t index) {
   if (fleet.workloads[index].cost.bound_by == "memory") return 0.7;
