@@ -45,6 +45,8 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
       const int64_t exposed_there = PartOf(exposed, split->part, split->whole);
       cells[split->other].sum_ns += sum_there;
       cells[split->other].exposed_ns += exposed_there;
+      cells[split->other].elsewhere_ns += sum - sum_there;
+      cell.elsewhere_ns += sum_there;
       uses[uint64_t{split->other} << 32 | kernel.name].sum_ns += sum_there;
       sum -= sum_there;
       exposed -= exposed_there;
@@ -65,6 +67,7 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
     }
     if (!counts) continue;
     ++cell.calls;
+    if (const auto& split = attribution.claims[claim].split) ++cells[split->other].elsewhere_calls;
     for (const auto& [name, value] : attribution.claims[claim].measures) {
       cell.measures[name].Add(value);
     }
