@@ -128,6 +128,23 @@ TEST(Mining, ReportsGraphsThatNoCaptureFits) {
   EXPECT_EQ(Number(right, "graphs", "exact"), 6);
 }
 
+TEST(Mining, NamesACaptureThatTheSidecarListsAndNobodyCopied) {
+  const TempDir folder = TempDir::Make("sidecar").value();
+  const fs::path replay = folder.path() / "replay.json.gz";
+  fs::copy_file(kRecorded / "dense_decode_graph.json.gz", replay);
+  const fs::path captures = folder.path() / "capture_traces";
+  fs::create_directory(captures);
+  fs::copy_file(kRecorded / "dense_decode_graph_capture.json.gz", captures / "a.json.gz");
+  ASSERT_THAT(WriteFile(captures / "execution_details.json",
+                        R"([{"file": "a.json.gz"}, {"file": "b.json.gz"}])"),
+              IsOk());
+  const ProfileSummary summary = Mine(replay);
+  EXPECT_EQ(Number(summary, "graphs", "exact"), 6);
+  const Json* lost = summary.json.Find("loss")->Find("captures");
+  ASSERT_EQ(lost->array().size(), 1U);
+  EXPECT_THAT(lost->array()[0].as_string(), testing::HasSubstr("b.json.gz"));
+}
+
 TEST(Mining, NamesACaptureThatDoesNotRead) {
   const ProfileSummary summary =
       Mine(kRecorded / "dense_decode_graph.json.gz", {.captures = {"/nowhere/capture.json"}});
