@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "trace/execution_trace.h"
+#include "trace/profile_rows.h"
 #include "trace/recipe.h"
 #include "trace/traced_names.h"
 
@@ -15,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto trace = ReadExecutionTrace(ByteSource::FromMemory(bytes));
   if (!trace) return 0;
   CHECK(trace->by_id.size() <= trace->ops.size());
+  Numbering threads;
   Profile profile;  // of the same operators twice, without sizes
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (const TracedOp& op : trace->ops) {
@@ -23,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       profile.ops.push_back({.start_ns = at,
                              .end_ns = at + 1,
                              .name = profile.text.Intern(op.arguments.name),
-                             .thread = static_cast<uint32_t>(op.thread)});
+                             .thread = threads.Of(op.thread)});
     }
   }
   const NamesMatched matched = AddArgumentsByNames(*trace, profile);
