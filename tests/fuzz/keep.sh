@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Keeps of a corpus that grew what the tests should begin with: keep.sh NAME FOLDER, with the folder
-# of fuzz.sh. Of the inputs up to 4 KiB the fewest that reach all the code which they reach together,
+# Keeps of a corpus that grew what the tests should begin with: keep.sh NAME FOLDER, with fuzz.sh's
+# folder. Of the inputs up to 4 KiB the fewest that reach all the code which they reach together,
 # at most 300 KB, go to tests/fuzz/corpus/NAME beside what is there; inputs that broke a reader are
 # named after what they broke (broke-...) and stay whatever they reach.
 set -euo pipefail
