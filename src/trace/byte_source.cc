@@ -64,7 +64,6 @@ struct ByteSource::State {
   Result<void> Start();
   Result<size_t> ReadPlain(char* to, size_t capacity);
   Result<size_t> Inflate(char* to, size_t capacity);
-  size_t TakeInflated(char* to, size_t capacity);
   bool NextMember();
   Result<size_t> Unzstd(char* to, size_t capacity);
 };
@@ -189,19 +188,8 @@ bool ByteSource::State::NextMember() {
   return true;
 }
 
-// ISA-L inflates ahead into a buffer of its own. Where it fails there, what it had made before lies
-// there still, and what the caller has no room for now is for its next read.
-size_t ByteSource::State::TakeInflated(char* to, size_t capacity) {
-  const auto from = static_cast<size_t>(inflater.tmp_out_processed);
-  const size_t count = std::min(capacity, static_cast<size_t>(inflater.tmp_out_valid) - from);
-  std::copy_n(inflater.tmp_out_buffer + from, count, to);
-  inflater.tmp_out_processed += static_cast<int32_t>(count);
-  return count;
-}
-
 Result<size_t> ByteSource::State::Inflate(char* to, size_t capacity) {
   size_t filled = 0;
-  if (ended && !damage.empty() && member_open) return TakeInflated(to, capacity);
   while (filled < capacity && !ended) {
     TRY(Refill());
     if (!member_open && !NextMember()) {
@@ -224,7 +212,6 @@ Result<size_t> ByteSource::State::Inflate(char* to, size_t capacity) {
     if (status < 0 && status != ISAL_END_INPUT) {
       damage = fmt::format("gzip data does not decode (ISA-L error {})", status);
       ended = true;
-      filled += TakeInflated(to + filled, capacity - filled);
     } else if (inflater.block_state == ISAL_BLOCK_FINISH) {
       member_open = false;
     } else if (offered == 0 && stuck) {

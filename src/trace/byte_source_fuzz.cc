@@ -14,8 +14,8 @@ namespace {
 
 using roofmark::trace::ByteSource;
 
-constexpr size_t kLongestMatch = 258;  // of deflate
-constexpr size_t kMost = 1 << 18;      // a bomb goes on; its beginning says enough
+constexpr size_t kAhead = 65 << 10;  // that ISA-L inflates ahead, and loses where that is damaged
+constexpr size_t kMost = 1 << 18;    // a bomb goes on; its beginning says enough
 
 // Up to kMost bytes, read in blocks.
 std::string Unpack(ByteSource& source, size_t block) {
@@ -41,10 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!source.compressed()) CHECK(whole == bytes.substr(0, kMost));
   CHECK(source.Restart());
   const std::string again = Unpack(source, 4093);
-  // Where the stream is damaged, a match that stands across the end of a block is lost.
   const size_t same = std::min(whole.size(), again.size());
   CHECK(whole.compare(0, same, again, 0, same) == 0);
-  CHECK(std::max(whole.size(), again.size()) - same <= (damage.empty() ? 0 : kLongestMatch));
+  CHECK(std::max(whole.size(), again.size()) - same <= (damage.empty() ? 0 : kAhead));
   if (whole.size() < kMost) CHECK(source.damage() == damage);
   return 0;
 }
