@@ -7,9 +7,11 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "cli/args.h"
+#include "cli/fleet_table.h"
 #include "pipeline/mine_fleet.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
+#include "store/store.h"
 #include "suite/from_aggregate.h"
 #include "suite/stub.h"
 
@@ -34,9 +36,28 @@ Result<std::optional<DeviceCard>> DeviceOfFleet(const Aggregate& aggregate) {
   return found;
 }
 
+// What was attained in earlier rounds, on whatever shapes; those that were refused attained
+// nothing.
+Result<std::vector<suite::Attained>> ReadAttained(const fs::path& path) {
+  const store::Store store = TRY(store::Store::Open(path, OpenMode::kReadOnly));
+  std::vector<suite::Attained> attained;
+  for (const Verdict& verdict : TRY(store.LatestVerdicts({}))) {
+    if (verdict.outcome == Outcome::kNotRun || verdict.outcome == Outcome::kUnsupported) continue;
+    if (verdict.passed() && !verdict.attainment) continue;
+    attained.push_back(
+        {.candidate = fmt::format("{} {} {} {}", verdict.candidate, LaneName(verdict.lane),
+                                  verdict.device, ModeName(verdict.mode)),
+         .workload = verdict.operator_name + "/" + verdict.shape,
+         .attainment = verdict.passed() ? verdict.attainment->median : 0});
+  }
+  return attained;
+}
+
 Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& aggregate) {
   suite::BuildOptions options;
   options.select = {.shapes = args.shapes_wanted, .coverage = args.coverage, .seed = args.seed};
+  options.impute = args.impute;
+  if (!args.judged.empty()) options.select.attained = TRY(ReadAttained(args.judged));
   if (args.busy) options.share_of = suite::ShareKind::kBusy;
   if (const std::optional<DeviceCard> card = TRY(DeviceOfFleet(aggregate))) {
     options.cost = [card = *card](const Workload& workload) {
@@ -69,6 +90,13 @@ void PrintSelection(const Json& suite) {
                counts["certain"], 100 * suite.Find("certain")->as_double(), counts["tail"],
                counts["robustness"]);
   }
+  if (const auto& strata = suite.Find("strata")->array(); !strata.empty()) {
+    const auto measured = std::ranges::count_if(
+        strata, [](const Json& stratum) { return !stratum.Find("deviation")->is_null(); });
+    fmt::print("the tail has {} strata, drawn from {}\n", strata.size(),
+               measured > 0 ? "by share and by how attainment varied in earlier rounds"
+                            : "by share (--judged STORE: also by how attainment varied)");
+  }
   for (const Json& point : suite.Find("coverage_curve")->array()) {
     fmt::print("{}{:.0f} % by {}",
                &point == &suite.Find("coverage_curve")->array().front() ? "of what they speak for: "
@@ -78,20 +106,68 @@ void PrintSelection(const Json& suite) {
   fmt::print(" shapes\n");
 }
 
-void PrintBuilt(const Json& suite, const fs::path& out) {
-  fmt::print("{:30} {:>8} {:>18} {:>12}\n", "operator", "share", "95 % interval", "in workloads");
+// "1", or "1-3" where other fleets of this kind would rank it so.
+std::string RankText(const Json& row) {
+  const Json::Array& rank = row.Find("rank")->array();
+  return rank[0].as_int() == rank[1].as_int()
+             ? fmt::format("{}", rank[0].as_int())
+             : fmt::format("{}-{}", rank[0].as_int(), rank[1].as_int());
+}
+
+void PrintOperators(const Json& suite) {
+  fmt::print("{:28} {:>8} {:>16} {:>16} {:>6} {:>12}\n", "share of GPU time (95 %)", "",
+             "recorded again", "fleets like it", "rank", "in workloads");
   for (const Json& row : suite.Find("operators")->array()) {
     const Json& share = *row.Find("share");
-    fmt::print("{:30} {:>6.2f} % {:>18} {:>10.2f} %\n", row.Find("operator")->as_string(),
-               100 * share.Find("value")->as_double(),
-               fmt::format("[{:.2f}, {:.2f}]", 100 * share.Find("low")->as_double(),
-                           100 * share.Find("high")->as_double()),
-               100 * row.Find("in_workloads")->as_double());
+    const Json& recorded = *row.Find("recordings");
+    fmt::print("{:28} {:>6.2f} % {:>16} {:>16} {:>6} {:>10.2f} %\n",
+               row.Find("operator")->as_string(), 100 * share.Find("value")->as_double(),
+               recorded.is_null()
+                   ? "once only"
+                   : IntervalText(recorded.array()[0].as_double(), recorded.array()[1].as_double()),
+               IntervalText(share.Find("low")->as_double(), share.Find("high")->as_double()),
+               RankText(row), 100 * row.Find("in_workloads")->as_double());
   }
+}
+
+// What is known of operators with a card whose shapes are not.
+void PrintUnshaped(const Json& suite) {
+  const double unknown = suite.Find("shape_unknown")->as_double();
+  const double imputable = suite.Find("imputable")->as_double();
+  if (!(unknown > 0)) return;
+  const bool imputed = suite.Find("imputed")->as_double() > 0;
+  fmt::print("shapes unknown: {:.2f} %, of which {:.2f} % {} over known shapes{}\n", 100 * unknown,
+             100 * imputable, imputed ? "are spread" : "could be spread",
+             imputed || !(imputable > 0) ? "" : ": --impute");
+  const bool axes = std::ranges::any_of(suite.Find("operators")->array(), [](const Json& row) {
+    return std::ranges::any_of(row.Find("outside")->object(), [](const auto& reason) {
+      return reason.first.starts_with("axis ") && reason.first.ends_with(" not recorded");
+    });
+  });
+  if (axes)
+    fmt::print("sizes of the model: the manifest's column `config` tells what profiles lack\n");
+}
+
+// The mass outside the suite and why it is there, largest first.
+void PrintOutside(const Json& suite) {
+  std::map<std::string, double> shares;
+  for (const Json& row : suite.Find("operators")->array()) {
+    for (const auto& [why, share] : row.Find("outside")->object()) shares[why] += share.as_double();
+  }
+  std::vector<std::pair<std::string, double>> sorted(shares.begin(), shares.end());
+  std::ranges::stable_sort(sorted, std::greater<>(),
+                           [](const auto& entry) { return entry.second; });
   fmt::print("\nmass outside the suite: {:.2f} %\n", 100 * suite.Find("outside")->as_double());
+  for (const auto& [why, share] : sorted) fmt::print("  {:>6.2f} %  {}\n", 100 * share, why);
+}
+
+void PrintBuilt(const Json& suite, const fs::path& out) {
+  PrintOperators(suite);
+  PrintOutside(suite);
   fmt::print("{} mined workloads speak for {:.1f} % of the fleet's GPU time",
              suite.Find("workloads")->array().size(), 100 * suite.Find("coverage")->as_double());
   fmt::print("; {:.2f} % is unattributed\n", 100 * suite.Find("unattributed")->as_double());
+  PrintUnshaped(suite);
   PrintSelection(suite);
   if (!out.empty()) fmt::print("suite: {}\n", out.string());
 }

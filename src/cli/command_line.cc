@@ -72,6 +72,10 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   verb->add_option("--without", args->without,
                    "merge: take out a profile (by its sha256), or all of an aggregate")
       ->delimiter(',');
+  verb->add_option("--most-shapes", args->most_shapes,
+                   "merge: keep this many shapes of each operator of a profile, by their time, and "
+                   "add the others up (mining itself keeps 4096)")
+      ->check(CLI::PositiveNumber);
   verb->add_option("--on", args->on,
                    "where: threads (default); processes or slurm, in parts that are run again when "
                    "they die")
@@ -137,6 +141,11 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
       ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
   verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option("--judged", args->judged,
+                   "build: store of earlier rounds; draws go where attainment varied (Neyman)");
+  verb->add_flag("--impute", args->impute,
+                 "build: spread an operator's time without a shape over its shapes, by application "
+                 "and phase; each weight says how much of it that is");
   verb->add_option("--rotation", args->rotation,
                    "build: also write a second draw with a secret seed into this file");
   verb->add_option("-o,--out", args->out,

@@ -24,9 +24,11 @@ void PrintSummary(const trace::ProfileSummary& summary) {
   const ProfileAggregate& aggregate = summary.aggregate;
   int64_t unattributed = 0;
   int64_t shaped = 0;
+  int64_t folded = 0;
   for (const AggregateCell& cell : aggregate.cells) {
     if (cell.op.empty()) unattributed += cell.exposed_ns;
     if (!cell.axes.empty()) shaped += cell.exposed_ns;
+    folded += cell.folded;
   }
   std::string remark;
   if (summary.role == trace::ProfileRole::kCapture) remark = "capture";
@@ -34,6 +36,7 @@ void PrintSummary(const trace::ProfileSummary& summary) {
       trace::kUnmappedAlarm * static_cast<double>(aggregate.busy_ns)) {
     remark += " ALARM: see --unknown";
   }
+  if (folded > 0) remark += fmt::format(" {} shapes beyond the budget", folded);
   if (aggregate.truncated) remark += " truncated";
   if (aggregate.lost_events > 0) remark += fmt::format(" {} events lost", aggregate.lost_events);
   fmt::print("{:40} {:>12.1f}% {:>8} {:>10} {:>7.1f}%  {}\n",

@@ -31,6 +31,7 @@ struct AggregateCell {
   Axes axes;                                  // as run (padded); empty: the shape is unknown
   std::map<std::string, std::string> dtypes;  // element types, by tensor of the operator's card
   Phase phase = Phase::kUnknown;
+  int64_t folded = 0;      // how many shapes beyond the budget it holds (FoldShapes); 0: it is one
   int64_t calls = 0;       // of the operator; one call may launch several kernels
   int64_t launches = 0;    // of kernels
   int64_t sum_ns = 0;      // of their durations
@@ -93,8 +94,8 @@ void AddCounts(const AggregateCell& cell, AggregateCell& into);
 class Aggregate {
  public:
   // Adds a profile. Of two that claim one hash and differ, the one that states its card time stays,
-  // then the one that states its application, then the one whose text is smaller: order never
-  // matters.
+  // then the one that states its application, then the one with fewer folded shapes, then the one
+  // whose text is smaller: order never matters.
   void Add(ProfileAggregate profile);
   void Merge(const Aggregate& other);
   // Takes a profile out, as if it had never been added; false where it is not there.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares and their jackknife, unit by unit.
+// Shares by cell, with their parts by sampling unit.
 #include "suite/aggregate_weights.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -93,11 +91,11 @@ std::vector<const ProfileAggregate*> MakeGroups(const Aggregate& aggregate, Shar
     weights.card_hours += application.card_hours;
     squares += application.weight * application.weight;
   }
-  weights.effective = squares > 0 ? 1 / squares : 0;
+  weights.effective = EffectiveNumber(1, squares);
   return profiles;
 }
 
-using Key = std::tuple<std::string, Axes, std::map<std::string, std::string>, Phase>;
+using Key = std::tuple<std::string, Axes, std::map<std::string, std::string>, Phase, bool>;
 
 struct Building {
   FleetCell cell;
@@ -120,41 +118,6 @@ void AddCell(const AggregateCell& cell, const std::string& device, Building& int
 
 }  // namespace
 
-double StudentT95(size_t degrees_of_freedom) {
-  static constexpr std::array<double, 31> kTable = {
-      0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-      2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080,
-      2.074, 2.069,  2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-  if (degrees_of_freedom < kTable.size()) return kTable[degrees_of_freedom];
-  // Within 0.002 of the quantile from 31 on.
-  return 1.95996 + 2.4 / static_cast<double>(degrees_of_freedom);
-}
-
-Share ShareOfParts(const std::map<size_t, double>& parts, const std::vector<double>& units) {
-  Share share;
-  for (const auto& [unit, part] : parts) share.value += part;
-  share.low = share.high = share.value;
-  const size_t n = units.size();
-  if (n < 2) return share;
-  double sum = 0;
-  std::vector<double> without(n);
-  for (size_t unit = 0; unit < n; ++unit) {
-    const auto found = parts.find(unit);
-    const double part = found == parts.end() ? 0 : found->second;
-    const double left = 1 - units[unit];
-    without[unit] = left > 0 ? (share.value - part) / left : share.value;
-    sum += without[unit];
-  }
-  const double mean = sum / static_cast<double>(n);
-  double squares = 0;
-  for (const double value : without) squares += (value - mean) * (value - mean);
-  const double error = std::sqrt(squares * static_cast<double>(n - 1) / static_cast<double>(n));
-  const double reach = StudentT95(n - 1) * error;
-  share.low = std::max(0.0, share.value - reach);
-  share.high = std::min(1.0, share.value + reach);
-  return share;
-}
-
 FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
   FleetWeights weights;
   const std::vector<const ProfileAggregate*> profiles = MakeGroups(aggregate, kind, weights);
@@ -169,14 +132,15 @@ FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
   }
   std::map<Key, Building> building;
   for (uint32_t index = 0; index < profiles.size(); ++index) {
-    const SampledProfile& sampled = weights.sampled[index];
+    SampledProfile& sampled = weights.sampled[index];
     const size_t unit = weights.units_are_profiles ? index : sampled.application;
     const double scale = weights.groups[sampled.group].weight / group_busy[sampled.group];
+    sampled.share_of_ns = scale;
     if (weights.units_are_profiles) {
       weights.units.push_back(scale * static_cast<double>(sampled.busy_ns));
     }
     for (const AggregateCell& cell : profiles[index]->cells) {
-      Building& into = building[{cell.op, cell.axes, cell.dtypes, cell.phase}];
+      Building& into = building[{cell.op, cell.axes, cell.dtypes, cell.phase, cell.folded > 0}];
       AddCell(cell, profiles[index]->device, into);
       into.cell.parts[unit] += scale * static_cast<double>(cell.exposed_ns);
       into.cell.times.emplace_back(index, cell.exposed_ns);

@@ -12,7 +12,9 @@
 #include "base/hash.h"
 #include "suite/aggregate_weights.h"
 #include "suite/fleet_bootstrap.h"
+#include "suite/imputation.h"
 #include "suite/mined_workload.h"
+#include "suite/recorded_shares.h"
 
 namespace roofmark::suite {
 namespace {
@@ -25,7 +27,49 @@ Json ShareToJson(const Share& share) {
   return json;
 }
 
-Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected) {
+Json Ends(const Share& share) {
+  return Json::Array{share.low, share.high};
+}
+
+Json LargestFirst(const std::map<std::string, double>& shares, size_t most) {
+  std::vector<std::pair<std::string, double>> sorted(shares.begin(), shares.end());
+  std::ranges::stable_sort(sorted, std::greater<>(),
+                           [](const auto& entry) { return entry.second; });
+  Json list = Json::MakeArray();
+  for (size_t i = 0; i < std::min(most, sorted.size()); ++i) {
+    list.Push(Json::Array{sorted[i].first, sorted[i].second});
+  }
+  return list;
+}
+
+// Where a workload's share comes from: the part that was imputed, what the share would be if none
+// or all of its operator's time without a shape were its own, its applications, and the profiles
+// that add most, by the first digits of their hashes (what `mine --merge --without` takes).
+void AddOrigin(const MinedWorkload& workload, const FleetWeights& weights, bool impute,
+               Json& json) {
+  constexpr size_t kProfiles = 5;
+  constexpr size_t kDigits = 16;
+  std::map<std::string, double> applications;
+  std::map<std::string, double> profiles;
+  double seen = 0;
+  for (const FleetCell* member : workload.members) {
+    for (const auto& [profile, time] : member->times) {
+      const SampledProfile& from = weights.sampled[profile];
+      const double share = from.share_of_ns * static_cast<double>(time);
+      applications[weights.applications[from.application].name] += share;
+      profiles[from.hash.substr(0, kDigits)] += share;
+      seen += share;
+    }
+  }
+  json.Set("imputed", impute ? workload.imputed : 0);
+  json.Set("bounds", Json::Array{seen, std::min(1.0, seen + workload.unknown)});
+  json.Set("applications", LargestFirst(applications, applications.size()));
+  json.Set("profiles", static_cast<int64_t>(profiles.size()));
+  json.Set("largest_profiles", LargestFirst(profiles, kProfiles));
+}
+
+Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected,
+                    const FleetWeights& weights, bool impute) {
   const FleetCell& shown = *workload.shown;
   Json json = Json::MakeObject();
   json.Set("operator", workload.op->name).Set("shape", MinedShapeId(shown.sums, *workload.op));
@@ -41,6 +85,7 @@ Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected
   how.Set("share", workload.share.value);
   how.Set("stratum", selected.stratum.empty() ? Json() : Json(selected.stratum));
   json.Set("selection", std::move(how));
+  AddOrigin(workload, weights, impute, json);
   json.Set("deployed_ns", shown.sums.DeployedNs());
   Json deployed = Json::MakeObject();
   for (const auto& [device, time] : shown.deployed_ns) deployed.Set(device, time);
@@ -103,6 +148,7 @@ Json OperatorsToJson(const FleetWeights& weights, const Cards& cards, size_t dra
       BootstrapShares(weights, row_of_cell, rows.size(), {.draws = draws});
   const std::vector<BootstrapRow> samples =
       BootstrapShares(weights, row_of_cell, rows.size(), {.draws = draws, .applications = false});
+  const auto recorded = ShareOfRecordings(weights, row_of_cell, rows.size());
   Json json = Json::MakeArray();
   for (const auto& [name, row] : sorted) {
     const BootstrapRow& fleet = fleets[row->index];
@@ -110,10 +156,13 @@ Json OperatorsToJson(const FleetWeights& weights, const Cards& cards, size_t dra
     Json entry = Json::MakeObject();
     entry.Set("operator", name.empty() ? "unattributed" : name);
     entry.Set("share", ShareToJson(row->share));
-    entry.Set("bootstrap", Json::Array{fleet.low, fleet.high});
-    entry.Set("bootstrap_of_profiles", Json::Array{sample.low, sample.high});
+    entry.Set("recordings", recorded ? Ends(recorded->rows[row->index]) : Json());
+    entry.Set("bootstrap", Ends(LogOddsInterval(row->share.value, fleet.error,
+                                                DegreesOfFreedom(row->parts, weights.units))));
     entry.Set("rank", Json::Array{fleet.rank_low, fleet.rank_high});
-    entry.Set("keeps_rank", fleet.keeps_rank).Set("in_workloads", row->in_workloads);
+    entry.Set("keeps_rank", fleet.keeps_rank);
+    entry.Set("rank_of_recordings", Json::Array{sample.rank_low, sample.rank_high});
+    entry.Set("in_workloads", row->in_workloads);
     Json outside = Json::MakeObject();
     for (const auto& [why, share] : row->outside) outside.Set(why, share);
     Json phases = Json::MakeObject();
@@ -147,10 +196,26 @@ Json FleetToJson(const FleetWeights& weights, const Aggregate& aggregate, ShareK
   json.Set("applications", std::move(names)).Set("devices", std::move(device_names));
   // What was never seen has at most this share, at 95 %: the rule of three on the effective number.
   if (weights.effective > 0) json.Set("unseen_below", std::min(1.0, 3 / weights.effective));
-  json.Set("interval", weights.units.size() > 1
-                           ? fmt::format("delete-one jackknife over {}, 95 %, Student's t",
-                                         weights.units_are_profiles ? "profiles" : "applications")
-                           : "none: one sampling unit");
+  json.Set("interval",
+           weights.units.size() > 1
+               ? fmt::format("delete-one jackknife over {}, 95 %, Student's t in log-odds",
+                             weights.units_are_profiles ? "profiles" : "applications")
+               : "none: one sampling unit");
+  return json;
+}
+
+Json StrataToJson(const std::vector<StratumPlan>& strata) {
+  Json json = Json::MakeArray();
+  for (const StratumPlan& stratum : strata) {
+    const bool known = !stratum.deviation_of.empty();
+    json.Push(Json::MakeObject()
+                  .Set("stratum", stratum.name)
+                  .Set("share", stratum.share)
+                  .Set("workloads", static_cast<int64_t>(stratum.members))
+                  .Set("draws", static_cast<int64_t>(stratum.draws))
+                  .Set("deviation", known ? Json(stratum.deviation) : Json())
+                  .Set("deviation_of", known ? Json(stratum.deviation_of) : Json()));
+  }
   return json;
 }
 
@@ -189,12 +254,14 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
     if (cell.sums.op.empty()) unattributed += cell.share.value;
   }
   std::vector<size_t> row_of_cell;
-  const std::vector<MinedWorkload> merged = MergeCells(weights, cards, options.cost, row_of_cell);
-  const std::vector<SelectedShape> selected = SelectShapes(merged, options.select);
+  const Imputation imputation = ImputeShapes(weights, cards);
+  const std::vector<MinedWorkload> merged =
+      MergeCells(weights, cards, options.cost, imputation, options.impute, row_of_cell);
+  const SelectedShapes selected = SelectShapes(merged, options.select);
   double covered = 0;
   double certain = 0;
   for (const MinedWorkload& workload : merged) covered += workload.share.value;
-  for (const SelectedShape& shape : selected) {
+  for (const SelectedShape& shape : selected.shapes) {
     if (shape.as == SelectedAs::kCertain) certain += shape.weight;
   }
   Json json = Json::MakeObject();
@@ -202,12 +269,17 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   json.Set("fleet", FleetToJson(weights, aggregate, options.share_of));
   json.Set("coverage", covered).Set("certain", certain);
   json.Set("outside", std::max(0.0, weights.total - covered)).Set("unattributed", unattributed);
+  double imputable = 0;
+  for (const MinedWorkload& workload : merged) imputable += workload.imputed;
+  json.Set("shape_unknown", imputation.total).Set("imputable", imputable);
+  json.Set("imputed", options.impute ? imputable : 0);
   json.Set("coverage_curve", CurveToJson(merged));
   json.Set("seed", static_cast<int64_t>(options.select.seed));
+  json.Set("strata", StrataToJson(selected.strata));
   json.Set("operators", OperatorsToJson(weights, cards, options.draws));
   Json workloads = Json::MakeArray();
-  for (const SelectedShape& shape : selected) {
-    workloads.Push(WorkloadToJson(merged[shape.workload], shape));
+  for (const SelectedShape& shape : selected.shapes) {
+    workloads.Push(WorkloadToJson(merged[shape.workload], shape, weights, options.impute));
   }
   json.Set("workloads", std::move(workloads));
   return json;

@@ -20,6 +20,7 @@ struct BuildOptions {
   SelectOptions select;
   ShareKind share_of = ShareKind::kPaid;
   CostOf cost;          // see MergeCells; empty: traffic
+  bool impute = false;  // spread time without a shape over known shapes (see Imputation)
   size_t draws = 1000;  // of the bootstrap
 };
 

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "suite/imputation.h"
 #include "suite/make_workload.h"
 
 namespace roofmark::suite {
@@ -87,6 +88,7 @@ void ChooseMedoid(MinedWorkload& workload, const CostOf& cost) {
 std::string Refusal(const AggregateCell& cell, const Operator* op) {
   if (cell.op.empty()) return "no rule claims it";
   if (op == nullptr) return "no card";
+  if (cell.folded > 0) return "beyond the budget of shapes";
   if (cell.axes.empty()) return "shape unknown";
   for (const auto& [axis, is_list] : op->axes) {
     const auto found = cell.axes.find(axis);
@@ -102,6 +104,12 @@ std::string Refusal(const AggregateCell& cell, const Operator* op) {
     }
   }
   return CostOfCell(cell, *op, {}) ? "" : "the card refuses the shape";
+}
+
+bool LacksShape(const AggregateCell& cell, const Operator& op) {
+  return cell.folded == 0 && std::ranges::any_of(op.axes, [&](const auto& axis) {
+           return !cell.axes.contains(axis.first);
+         });
 }
 
 int64_t LoadOf(const AggregateCell& cell, const Operator& op) {
@@ -135,7 +143,8 @@ std::string MinedShapeId(const AggregateCell& cell, const Operator& op) {
 }
 
 std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& cards,
-                                      const CostOf& cost, std::vector<size_t>& row_of_cell) {
+                                      const CostOf& cost, const Imputation& imputation, bool impute,
+                                      std::vector<size_t>& row_of_cell) {
   std::map<std::pair<std::string, BucketKey>, MinedWorkload> buckets;
   for (const FleetCell& cell : weights.cells) {
     const auto card = cards.find(cell.sums.op);
@@ -145,6 +154,13 @@ std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& 
     workload.op = op;
     workload.members.push_back(&cell);
     for (const auto& [unit, part] : cell.parts) workload.parts[unit] += part;
+    for (const auto& [unit, part] :
+         imputation.parts[static_cast<size_t>(&cell - weights.cells.data())]) {
+      workload.imputed += part;
+      if (impute) workload.parts[unit] += part;
+    }
+    const auto unknown = imputation.unknown.find({cell.sums.op, cell.sums.phase});
+    if (unknown != imputation.unknown.end()) workload.unknown = unknown->second;
   }
   std::vector<MinedWorkload> merged;
   for (auto& [key, workload] : buckets) {

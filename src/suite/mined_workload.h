@@ -26,6 +26,9 @@ using Cards = std::map<std::string, const Operator*>;
 // Why a cell can be in no workload; empty where it can.
 std::string Refusal(const AggregateCell& cell, const Operator* op);
 
+// Whether the profile did not tell a cell's shape, or an axis of it that the card has.
+bool LacksShape(const AggregateCell& cell, const Operator& op);
+
 // A cell's load: the size of the operator's load axis, or the sum of its first list.
 int64_t LoadOf(const AggregateCell& cell, const Operator& op);
 
@@ -41,14 +44,20 @@ struct MinedWorkload {
   std::vector<const FleetCell*> members;  // largest share first
   std::map<size_t, double> parts;
   Share share;
+  double imputed = 0;   // see Imputation: part of the share where that was asked for
+  double unknown = 0;   // share of the fleet that is its operator's in its phase without a shape
   ShapeCost cost;       // of `shown`
   double residual = 0;  // weighted mean of |cost of a member / cost of shown - 1|
 };
 
+struct Imputation;
+
 // Workloads of the cells that the cards admit, largest share first, and in `row_of_cell` the index
 // of each cell's workload (SIZE_MAX: none). Sizes within 5 % and of equal divisibility are one
 // workload; the weighted median by cost represents it (traffic in bytes where `cost` is empty).
+// What `imputation` would add is stated; `impute` adds it to the shares.
 std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& cards,
-                                      const CostOf& cost, std::vector<size_t>& row_of_cell);
+                                      const CostOf& cost, const Imputation& imputation, bool impute,
+                                      std::vector<size_t>& row_of_cell);
 
 }  // namespace roofmark::suite

@@ -16,6 +16,7 @@
 #include "trace/gzip_for_tests.h"
 #include "trace/json_forms_for_tests.h"
 #include "trace/mining_for_tests.h"
+#include "trace/op_texts.h"
 #include "trace/public_traces_for_tests.h"
 
 namespace roofmark::trace {
@@ -145,7 +146,7 @@ std::vector<std::unique_ptr<CaptureProfile>> ReadCaptures(const fs::path& path) 
 // Whether the operator of a captured node, or one around it, has sizes.
 bool IsShaped(const CaptureProfile& capture, uint32_t op) {
   for (; op != kNone32; op = capture.forest->Parent(op)) {
-    if (capture.profile.ops[op].dims != kNoText) return true;
+    if (HasDims(capture.profile.ops[op].arguments, capture.profile.text)) return true;
   }
   return false;
 }
@@ -162,7 +163,7 @@ TEST_F(Acceptance, Test2EveryGraphIsPairedAndAllItsTimeShaped) {
     uint64_t paired = 0;
     int64_t shaped = 0;
     for (size_t row = 0; row < replay.profile.kernels.size(); ++row) {
-      const CapturedOrigin& origin = pairing.origins[row];
+      const CapturedOrigin& origin = pairing.OriginOf(static_cast<uint32_t>(row));
       if (replay.linked.links[row].kind != LinkKind::kGraph) continue;
       ASSERT_NE(origin.capture, kNone32);
       ++paired;
@@ -212,7 +213,11 @@ TEST_F(Acceptance, Test2ALaunchThatTheCaptureLacksIsReportedAndShiftsNothing) {
     SCOPED_TRACE(path);
     const Replay replay(shared_ / path);
     const auto captures = ReadCaptures(shared_ / path);
-    const std::vector<CapturedOrigin> whole = replay.PairWith(captures).origins;
+    std::vector<CapturedOrigin> whole;  // by kernel
+    const GraphPairing paired = replay.PairWith(captures);
+    for (uint32_t row = 0; row < replay.profile.kernels.size(); ++row) {
+      whole.push_back(paired.OriginOf(row));
+    }
     for (size_t row = 0; row < whole.size(); row += 7) {
       if (whole[row].capture == kNone32) continue;
       CaptureProfile& capture = *captures[whole[row].capture];
@@ -223,7 +228,7 @@ TEST_F(Acceptance, Test2ALaunchThatTheCaptureLacksIsReportedAndShiftsNothing) {
       EXPECT_GT(pairing.report.unpaired_nodes, 0U);
       EXPECT_GT(pairing.report.unpaired_ns, 0);
       for (size_t other = 0; other < whole.size(); ++other) {
-        const CapturedOrigin& origin = pairing.origins[other];
+        const CapturedOrigin& origin = pairing.OriginOf(static_cast<uint32_t>(other));
         EXPECT_TRUE(origin.capture == kNone32 || origin.op == whole[other].op)
             << "without node " << row << ", node " << other << " of "
             << replay.profile.text.Text(replay.profile.kernels[other].name);

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "trace/batch_lengths.h"
@@ -17,19 +17,9 @@
 namespace roofmark::trace {
 namespace {
 
-// Arguments as texts; views into a profile's string table.
-struct ArgumentTexts {
-  std::string_view dims;
-  std::string_view types;
-  std::string_view concrete;
-};
-
-ArgumentTexts TextsOf(const Place& place, uint32_t row) {
-  const CpuOp& op = place.profile->ops[row];
-  const auto text = [&](TextId id) {
-    return id == kNoText ? std::string_view() : place.profile->text.Text(id);
-  };
-  return {text(op.dims), text(op.types), text(op.concrete)};
+// Views into a profile's string table.
+OpTexts TextsOf(const Place& place, uint32_t row) {
+  return OpTextsOf(place.profile->ops[row].arguments, place.profile->text);
 }
 
 // A recipe that cannot be computed leaves the shape unknown. Recipes were parsed when the rules
@@ -84,9 +74,11 @@ class Attributor {
     };
     GraphPairing pairing = PairGraphs(profile_, linked_, captures_, compatible);
     out_.pairing = pairing.report;
-    for (uint32_t row = 0; row < profile_.kernels.size(); ++row) {
-      TakeKernel(row, pairing.origins[row]);
-    }
+    const size_t kernels = profile_.kernels.size();
+    out_.claim_of.reserve(kernels);
+    out_.call_of.reserve(kernels);
+    out_.auxiliary.reserve(kernels);
+    for (uint32_t row = 0; row < kernels; ++row) TakeKernel(row, pairing.OriginOf(row));
     for (auto& [text, explanation] : explained_) {
       out_.explanations.push_back(std::move(explanation));
     }
@@ -95,15 +87,37 @@ class Attributor {
   }
 
  private:
-  using ClaimKey = std::tuple<std::string_view, const OpRule*, const char*, const char*,
-                              const char*, uint32_t, int64_t, Phase>;
+  // Equal for launches of one claim.
+  struct ClaimKey {
+    std::string_view op;
+    const OpRule* shaped_by = nullptr;
+    const Place* place = nullptr;  // of the arguments
+    TextId arguments = kNoText;
+    uint32_t label = kNone32;
+    int64_t tokens = 0;
+    Phase phase = Phase::kUnknown;
+    bool operator==(const ClaimKey&) const = default;
+  };
+  struct HashClaimKey {
+    size_t operator()(const ClaimKey& key) const {
+      uint64_t hash = HashText(key.op);
+      for (const uint64_t part :
+           {reinterpret_cast<uint64_t>(key.shaped_by), reinterpret_cast<uint64_t>(key.place),
+            uint64_t{key.arguments} << 32 | key.label, static_cast<uint64_t>(key.tokens),
+            static_cast<uint64_t>(key.phase)}) {
+        hash = (hash ^ part) * 0x9E3779B97F4A7C15U;
+        hash ^= hash >> 29;
+      }
+      return hash;
+    }
+  };
 
   // One launch and what is known of it.
   struct Taken {
     uint32_t row = 0;
     const Link* link = nullptr;
     const KernelRule* kernel = nullptr;
-    const CapturedOrigin* origin = nullptr;
+    CapturedOrigin origin;
     Place* place = nullptr;
     uint32_t op = kNone32;
     Decision decision;
@@ -117,13 +131,12 @@ class Attributor {
 
   // A fact on which operators of the profile disagree is none.
   void CollectFacts(Place& place) {
-    std::map<const char*, bool> done;
+    std::unordered_set<std::string_view> done;
     for (uint32_t row = 0; row < place.profile->ops.size(); ++row) {
-      const CpuOp& op = place.profile->ops[row];
-      const OpRule* rule = place.rules.Op(op.name);
-      if (rule == nullptr || rule->facts.empty() || op.dims == kNoText) continue;
-      const ArgumentTexts texts = TextsOf(place, row);
-      if (!done.emplace(texts.dims.data(), true).second) continue;
+      const OpRule* rule = place.rules.Op(place.profile->ops[row].name);
+      if (rule == nullptr || rule->facts.empty()) continue;
+      const OpTexts texts = TextsOf(place, row);
+      if (texts.dims.empty() || !done.emplace(texts.dims).second) continue;
       const OpArguments arguments = ParseArguments(texts.dims, texts.types, texts.concrete);
       for (const auto& [fact, recipe] : rule->facts) {
         const std::optional<int64_t> value = Compute(recipe, arguments, {});
@@ -162,7 +175,7 @@ class Attributor {
   }
 
   void TakeKernel(uint32_t row, const CapturedOrigin& origin) {
-    Taken taken{.row = row, .link = &linked_.links[row], .origin = &origin};
+    Taken taken{.row = row, .link = &linked_.links[row], .origin = origin};
     const Link& link = *taken.link;
     taken.kernel = places_[0].rules.Kernel(profile_.kernels[row].name);
     const bool captured = origin.capture != kNone32;
@@ -191,25 +204,30 @@ class Attributor {
   uint32_t ClaimFor(const Taken& taken) {
     const Decision& decision = taken.decision;
     const OpRule* shaped_by = decision.shaped_by;
-    ArgumentTexts texts;
-    if (shaped_by != nullptr) texts = TextsOf(*taken.place, decision.call);
-    const bool of_step = taken.phase == Phase::kMixed || taken.origin->tokens > 0 ||
+    TextId arguments = kNoText;
+    if (shaped_by != nullptr) arguments = taken.place->profile->ops[decision.call].arguments;
+    const bool of_step = taken.phase == Phase::kMixed || taken.origin.tokens > 0 ||
                          (shaped_by != nullptr && shaped_by->lengths);
-    const ClaimKey key{decision.op,           shaped_by,
-                       texts.dims.data(),     texts.types.data(),
-                       texts.concrete.data(), of_step ? taken.link->label : kNone32,
-                       taken.origin->tokens,  taken.phase};
+    const ClaimKey key{.op = decision.op,
+                       .shaped_by = shaped_by,
+                       .place = arguments == kNoText ? nullptr : taken.place,
+                       .arguments = arguments,
+                       .label = of_step ? taken.link->label : kNone32,
+                       .tokens = taken.origin.tokens,
+                       .phase = taken.phase};
     const auto [entry, fresh] = known_.try_emplace(key, static_cast<uint32_t>(out_.claims.size()));
     if (!fresh) return entry->second;
     const uint32_t number = entry->second;
     Claim claim{.op = std::string(decision.op), .phase = taken.phase};
-    if (shaped_by != nullptr && !texts.dims.empty()) GiveShape(taken, texts, claim);
+    if (HasDims(arguments, taken.place->profile->text)) {
+      GiveShape(taken, TextsOf(*taken.place, decision.call), claim);
+    }
     out_.claims.push_back(std::move(claim));
     if (taken.phase == Phase::kMixed) Split(number, LabelOf(*taken.link));
     return number;
   }
 
-  void GiveShape(const Taken& taken, const ArgumentTexts& texts, Claim& claim) const {
+  void GiveShape(const Taken& taken, const OpTexts& texts, Claim& claim) const {
     const OpRule& rule = *taken.decision.shaped_by;
     const OpArguments arguments = ParseArguments(texts.dims, texts.types, texts.concrete);
     const StepLabel* label = LabelOf(*taken.link);
@@ -223,7 +241,7 @@ class Attributor {
     }
     if (label == nullptr) return;
     if (rule.lengths) MeasureLengths(*label, claim);
-    MeasurePadding(*label, taken.origin->tokens, claim);
+    MeasurePadding(*label, taken.origin.tokens, claim);
   }
 
   static void MeasureLengths(const StepLabel& label, Claim& claim) {
@@ -285,11 +303,10 @@ class Attributor {
         link.call == kNone32
             ? "by a call that the profile does not hold"
             : fmt::format("by {}", profile_.text.Text(profile_.calls[link.call].name));
-    if (taken.origin->capture != kNone32) {
-      return by +
-             (taken.origin->tokens < 0
-                  ? ", node of a graph that a capture profile has"
-                  : fmt::format(", node of a graph captured for {} tokens", taken.origin->tokens));
+    if (taken.origin.capture != kNone32) {
+      return by + (taken.origin.tokens < 0 ? ", node of a graph that a capture profile has"
+                                           : fmt::format(", node of a graph captured for {} tokens",
+                                                         taken.origin.tokens));
     }
     switch (link.kind) {
       case LinkKind::kGraph:
@@ -326,16 +343,18 @@ class Attributor {
 
   std::string WhichShape(const Taken& taken, const Claim& claim) const {
     if (!claim.axes.empty()) return AxesToJson(claim.axes).Dump();
-    if (taken.origin->disputed) {
+    if (taken.origin.disputed) {
       return "unknown: several captured graphs fit and differ in size, and no step label says "
              "which";
     }
     if (taken.decision.shaped_by == nullptr) return "unknown: no operator gives it";
     const CpuOp& op = taken.place->profile->ops[taken.decision.call];
-    if (op.dims == kNoText) return "unknown: the operator's sizes were not recorded";
+    if (!HasDims(op.arguments, taken.place->profile->text)) {
+      return "unknown: the operator's sizes were not recorded";
+    }
     if (taken.decision.shaped_by->axes.empty()) return "unknown: its rule has no axes";
     return fmt::format("unknown: the recipe of {} does not fit {}", taken.decision.shaped_by->where,
-                       ValidUtf8(taken.place->profile->text.Text(op.dims)));
+                       ValidUtf8(OpTextsOf(op.arguments, taken.place->profile->text).dims));
   }
 
   void Explain(const Taken& taken) {
@@ -363,7 +382,7 @@ class Attributor {
   std::vector<Place> places_;
   Facts facts_;
   std::vector<std::string> disputed_;
-  std::map<ClaimKey, uint32_t> known_;
+  std::unordered_map<ClaimKey, uint32_t, HashClaimKey> known_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> replays_;
   std::map<std::string, Explanation> explained_;  // by their lines
   uint32_t next_call_ = 0;

@@ -60,6 +60,7 @@ struct ByteSource::State {
   size_t wanted = 0;       // bytes that zstd asked for next
   bool unflushed = false;  // zstd may hold text that found no room
 
+  Result<size_t> ReadFile(char* to, size_t capacity) const;
   Result<void> Refill();
   Result<void> Start();
   Result<size_t> ReadPlain(char* to, size_t capacity);
@@ -128,14 +129,20 @@ Result<void> ByteSource::State::Refill() {
     stored += pending.size();
     return {};
   }
+  auto* const to = reinterpret_cast<char*>(block.data());
+  const size_t got = TRY(ReadFile(to, block.size()));
+  stored += got;
+  pending = {to, got};
+  return {};
+}
+
+Result<size_t> ByteSource::State::ReadFile(char* to, size_t capacity) const {
   ssize_t got = 0;
   do {
-    got = ::read(fd.get(), block.data(), block.size());
+    got = ::read(fd.get(), to, capacity);
   } while (got < 0 && errno == EINTR);
   if (got < 0) return Fail(ErrorKind::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
-  stored += static_cast<uint64_t>(got);
-  pending = {reinterpret_cast<const char*>(block.data()), static_cast<size_t>(got)};
-  return {};
+  return static_cast<size_t>(got);
 }
 
 Result<void> ByteSource::State::Start() {
@@ -166,6 +173,11 @@ Result<size_t> ByteSource::Read(char* to, size_t capacity) {
 }
 
 Result<size_t> ByteSource::State::ReadPlain(char* to, size_t capacity) {
+  if (pending.empty() && fd.valid()) {
+    const size_t got = TRY(ReadFile(to, capacity));  // without a copy
+    stored += got;
+    return got;
+  }
   TRY(Refill());
   const size_t count = std::min(capacity, pending.size());
   std::copy_n(pending.data(), count, to);  // at the end, of nothing from nowhere

@@ -2,7 +2,6 @@
 // Call names are classified once per distinct name.
 #include "trace/calls.h"
 
-#include <initializer_list>
 #include <tuple>
 
 #include "trace/event_head.h"
@@ -27,20 +26,11 @@ uint8_t KindOf(std::string_view name) {
 
 CallFinder::CallFinder(const Profile& profile)
     : profile_(profile),
-      index_(profile.calls.size(), profile.kernels.size() + profile.copies.size()),
+      index_(profile.calls.size(), [&](uint32_t row) { return profile.calls[row].correlation; }),
       kinds_(profile.text.size(), UINT8_MAX) {
-  // Most calls launch nothing: only ids that some launch has are worth a place.
-  IdIndex wanted(profile.kernels.size() + profile.copies.size());
-  uint32_t number = 0;
-  for (const auto* launches : {&profile.kernels, &profile.copies}) {
-    for (const Launch& launch : *launches) wanted.Add(launch.correlation, number++);
-  }
-  for (uint32_t row = 0; row < profile.calls.size(); ++row) {
-    const RuntimeCall& call = profile.calls[row];
-    if (call.correlation == kNoId || wanted.First(call.correlation) == kNone32) continue;
+  for (const RuntimeCall& call : profile.calls) {
     uint8_t& kind = kinds_[call.name];
     if (kind == UINT8_MAX) kind = KindOf(profile.text.Text(call.name));
-    index_.Add(call.correlation, row);
   }
 }
 

@@ -33,7 +33,7 @@ class CaptureReader {
   explicit CaptureReader(CaptureProfile& capture) : capture_(capture) {}
 
   void Run() {
-    const std::vector<RuntimeCall>& calls = capture_.profile.calls;
+    const Rows<RuntimeCall>& calls = capture_.profile.calls;
     std::vector<uint32_t> order(calls.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(

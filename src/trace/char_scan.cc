@@ -115,6 +115,127 @@ ROOFMARK_AVX512 void ScanAvx512(const char* text, size_t blocks, ScanState& stat
   }
 }
 
+// The same of one event. Unusual are control characters and, having the top bit, what is not ASCII.
+struct RawEventMasks {
+  uint64_t quote;
+  uint64_t backslash;
+  uint64_t open;   // [ and {, which differ in one bit
+  uint64_t close;  // ] and }
+  uint64_t unusual;
+  uint64_t line_break;
+  uint64_t space;
+  uint64_t comma;
+  uint64_t colon;
+};
+
+inline uint64_t Bits(size_t count) {
+  return count >= kScanBlock ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
+// Adds one block; `inside` are the bytes of its strings, as far as this block tells.
+inline bool KeepBlock(const RawEventMasks& raw, uint64_t quote, uint64_t inside, uint64_t valid,
+                      ScanState& state, EventMasks& masks) {
+  inside ^= state.in_string;
+  state.in_string = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
+  const uint64_t stop = raw.quote | raw.open | raw.close | raw.space | raw.line_break | raw.comma;
+  masks = {quote, raw.open & ~inside & valid, raw.close & ~inside & valid, stop | raw.colon};
+  return (raw.unusual & ~(raw.line_break & ~inside) & valid) == 0;
+}
+
+inline uint64_t RealQuotes(const RawEventMasks& raw, uint64_t valid, ScanState& state) {
+  const uint64_t quote = raw.quote & valid;
+  if ((raw.backslash | state.escaped) == 0) return quote;
+  return quote & ~EscapedBytes(raw.backslash, state.escaped);
+}
+
+inline uint64_t LessSse2(const __m128i (&part)[4], char byte) {
+  const __m128i limit = _mm_set1_epi8(byte);
+  uint64_t mask = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto bits = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmplt_epi8(part[i], limit)));
+    mask |= uint64_t{bits} << (16 * i);
+  }
+  return mask;
+}
+
+bool ScanEventSse2(const char* text, size_t size, EventMasks* masks) {
+  ScanState state;
+  bool usual = true;
+  for (size_t from = 0; from < size && usual; from += kScanBlock) {
+    const auto* at = reinterpret_cast<const __m128i*>(text + from);
+    const __m128i part[4] = {_mm_loadu_si128(at), _mm_loadu_si128(at + 1), _mm_loadu_si128(at + 2),
+                             _mm_loadu_si128(at + 3)};
+    const __m128i bit = _mm_set1_epi8(0x20);
+    const __m128i folded[4] = {_mm_or_si128(part[0], bit), _mm_or_si128(part[1], bit),
+                               _mm_or_si128(part[2], bit), _mm_or_si128(part[3], bit)};
+    const RawEventMasks raw{EqualSse2(part, '"'),   EqualSse2(part, '\\'), EqualSse2(folded, '{'),
+                            EqualSse2(folded, '}'), LessSse2(part, ' '),   EqualSse2(part, '\n'),
+                            EqualSse2(part, ' '),   EqualSse2(part, ','),  EqualSse2(part, ':')};
+    const uint64_t valid = Bits(size - from);
+    const uint64_t quote = RealQuotes(raw, valid, state);
+    usual = KeepBlock(raw, quote, PrefixXor(quote), valid, state, masks[from / kScanBlock]);
+  }
+  return usual && state.in_string == 0;
+}
+
+ROOFMARK_AVX2 bool ScanEventAvx2(const char* text, size_t size, EventMasks* masks) {
+  ScanState state;
+  bool usual = true;
+  for (size_t from = 0; from < size && usual; from += kScanBlock) {
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + from));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + from + 32));
+    const __m256i bit = _mm256_set1_epi8(0x20);
+    const __m256i folded_low = _mm256_or_si256(low, bit);
+    const __m256i folded_high = _mm256_or_si256(high, bit);
+    const __m256i space = _mm256_set1_epi8(' ');
+    const auto less_low =
+        static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(space, low)));
+    const auto less_high =
+        static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(space, high)));
+    const RawEventMasks raw{EqualAvx2(low, high, '"'),
+                            EqualAvx2(low, high, '\\'),
+                            EqualAvx2(folded_low, folded_high, '{'),
+                            EqualAvx2(folded_low, folded_high, '}'),
+                            uint64_t{less_high} << 32 | less_low,
+                            EqualAvx2(low, high, '\n'),
+                            EqualAvx2(low, high, ' '),
+                            EqualAvx2(low, high, ','),
+                            EqualAvx2(low, high, ':')};
+    const uint64_t valid = Bits(size - from);
+    const uint64_t quote = RealQuotes(raw, valid, state);
+    const __m128i inside =
+        _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(quote)), _mm_set1_epi8(-1), 0);
+    usual = KeepBlock(raw, quote, static_cast<uint64_t>(_mm_cvtsi128_si64(inside)), valid, state,
+                      masks[from / kScanBlock]);
+  }
+  return usual && state.in_string == 0;
+}
+
+ROOFMARK_AVX512 bool ScanEventAvx512(const char* text, size_t size, EventMasks* masks) {
+  ScanState state;
+  bool usual = true;
+  for (size_t from = 0; from < size && usual; from += kScanBlock) {
+    const __m512i bytes = _mm512_loadu_si512(text + from);
+    const __m512i folded = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
+    const RawEventMasks raw{_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('"')),
+                            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\\')),
+                            _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('{')),
+                            _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('}')),
+                            _mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(' ')),
+                            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\n')),
+                            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(' ')),
+                            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(',')),
+                            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(':'))};
+    const uint64_t valid = Bits(size - from);
+    const uint64_t quote = RealQuotes(raw, valid, state);
+    const __m128i inside =
+        _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(quote)), _mm_set1_epi8(-1), 0);
+    usual = KeepBlock(raw, quote, static_cast<uint64_t>(_mm_cvtsi128_si64(inside)), valid, state,
+                      masks[from / kScanBlock]);
+  }
+  return usual && state.in_string == 0;
+}
+
 using ScanFunction = void (*)(const char*, size_t, ScanState&, BraceMasks*);
 
 ScanFunction ScanFor(ScanIsa isa) {
@@ -131,14 +252,14 @@ ScanFunction ScanFor(ScanIsa isa) {
   return ScanSse2;
 }
 
-ScanFunction BestScan() {
-  for (const ScanIsa isa : {ScanIsa::kAvx512, ScanIsa::kAvx2}) {
-    if (const ScanFunction found = ScanFor(isa)) return found;
-  }
-  return ScanSse2;
+ScanIsa BestIsa() {
+  static const ScanIsa best = ScanFor(ScanIsa::kAvx512) != nullptr ? ScanIsa::kAvx512
+                              : ScanFor(ScanIsa::kAvx2) != nullptr ? ScanIsa::kAvx2
+                                                                   : ScanIsa::kSse2;
+  return best;
 }
 
-// Both compare the first and the last byte of "\n  }" at once and check the spaces after a hit.
+// All compare the first and the last byte of "\n  }" at once and check the spaces after a hit.
 bool IsNativeEnd(const char* at) {
   return at[1] == ' ' && at[2] == ' ';
 }
@@ -175,10 +296,26 @@ ROOFMARK_AVX2 size_t FindNativeEndAvx2(const char* text, size_t size) {
   return size;
 }
 
+ROOFMARK_AVX512 size_t FindNativeEndAvx512(const char* text, size_t size) {
+  const __m512i newline = _mm512_set1_epi8('\n');
+  const __m512i brace = _mm512_set1_epi8('}');
+  for (size_t at = 0; at < size; at += 64) {
+    const __m512i first = _mm512_loadu_si512(text + at);
+    const __m512i last = _mm512_loadu_si512(text + at + 3);
+    uint64_t bits =
+        _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(first, newline), last, brace);
+    for (; bits != 0; bits &= bits - 1) {
+      const size_t hit = at + static_cast<size_t>(std::countr_zero(bits));
+      if (hit + 4 <= size && IsNativeEnd(text + hit)) return hit;
+    }
+  }
+  return size;
+}
+
 }  // namespace
 
 void ScanBraces(const char* text, size_t blocks, ScanState& state, BraceMasks* masks) {
-  static const ScanFunction scan = BestScan();
+  static const ScanFunction scan = ScanFor(BestIsa());
   scan(text, blocks, state, masks);
 }
 
@@ -190,9 +327,36 @@ bool ScanBracesWith(ScanIsa isa, const char* text, size_t blocks, ScanState& sta
   return true;
 }
 
+bool ScanEventWith(ScanIsa isa, const char* text, size_t size, EventMasks* masks) {
+  switch (isa) {
+    case ScanIsa::kAvx512:
+      return ScanEventAvx512(text, size, masks);
+    case ScanIsa::kAvx2:
+      return ScanEventAvx2(text, size, masks);
+    case ScanIsa::kSse2:
+      break;
+  }
+  return ScanEventSse2(text, size, masks);
+}
+
+bool ScanEvent(const char* text, size_t size, EventMasks* masks) {
+  return ScanEventWith(BestIsa(), text, size, masks);
+}
+
+size_t FindNativeEndWith(ScanIsa isa, const char* text, size_t size) {
+  switch (isa) {
+    case ScanIsa::kAvx512:
+      return FindNativeEndAvx512(text, size);
+    case ScanIsa::kAvx2:
+      return FindNativeEndAvx2(text, size);
+    case ScanIsa::kSse2:
+      break;
+  }
+  return FindNativeEndSse2(text, size);
+}
+
 size_t FindNativeEnd(const char* text, size_t size) {
-  static const bool wide = __builtin_cpu_supports("avx2") != 0;
-  return wide ? FindNativeEndAvx2(text, size) : FindNativeEndSse2(text, size);
+  return FindNativeEndWith(BestIsa(), text, size);
 }
 
 }  // namespace roofmark::trace

@@ -28,12 +28,29 @@ struct ScanState {
 void ScanBraces(const char* text, size_t blocks, ScanState& state, BraceMasks* masks);
 
 // The offset of the first "\n  }" in the text, or `size`. That is how Kineto closes an event.
-// Requires: 64 readable bytes after the text.
+// Requires: kScanBlock + 3 readable bytes after the text.
 size_t FindNativeEnd(const char* text, size_t size);
+
+// One block of an event. Without initialisers: each event has an array of these, written before it
+// is read.
+struct EventMasks {
+  uint64_t quote;  // those that begin or end a string
+  uint64_t open;   // where a list or object begins, outside strings
+  uint64_t close;
+  uint64_t stop;  // what ends a number or a word that begins outside strings
+};
+
+// The masks of a text of `size` bytes; false where it holds anything unusual: bytes that are not
+// ASCII, control characters other than line breaks between values, a string that does not end.
+// Requires: kScanBlock readable bytes after the text, room for a mask for each block begun.
+bool ScanEvent(const char* text, size_t size, EventMasks* masks);
 
 // The same through one implementation, for tests and the benchmark; false where the CPU lacks it.
 enum class ScanIsa { kSse2, kAvx2, kAvx512 };
 bool ScanBracesWith(ScanIsa isa, const char* text, size_t blocks, ScanState& state,
                     BraceMasks* masks);
+// Requires: ScanBracesWith works with it.
+size_t FindNativeEndWith(ScanIsa isa, const char* text, size_t size);
+bool ScanEventWith(ScanIsa isa, const char* text, size_t size, EventMasks* masks);
 
 }  // namespace roofmark::trace

@@ -103,8 +103,8 @@ class Checker {
   void Operators() {
     const bool any =
         std::ranges::any_of(profile_.ops, [](const CpuOp& op) { return !op.annotation; });
-    const bool shaped =
-        std::ranges::any_of(profile_.ops, [](const CpuOp& op) { return op.dims != kNoText; });
+    const bool shaped = std::ranges::any_of(
+        profile_.ops, [&](const CpuOp& op) { return HasDims(op.arguments, profile_.text); });
     if (!any) {
       Add(Weight::kLacks, "operators", "no operator of a framework: kernels are known by name only",
           profile_.format == ProfileFormat::kNsys

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "trace/event_walk.h"
 #include "trace/window.h"
 
 namespace roofmark::trace {
@@ -187,12 +188,20 @@ struct EventParser::State {
   ondemand::parser parser;
   ondemand::document document;
   std::string repaired;
+  UsualEvents usual;
 };
 
 EventParser::EventParser() : state_(std::make_unique<State>()) {}
 EventParser::~EventParser() = default;
 
-bool EventParser::Parse(std::string_view event, Extent extent, EventFields& fields) {
+bool EventParser::Parse(std::string_view event, Category category, Extent extent,
+                        EventFields& fields) {
+  if (extent == Extent::kWhole && state_->usual.Read(event, category, fields)) return true;
+  fields = {};
+  return ParseAny(event, extent, fields);
+}
+
+bool EventParser::ParseAny(std::string_view event, Extent extent, EventFields& fields) {
   simdjson::error_code error = simdjson::UTF8_ERROR;
   if (extent == Extent::kWhole) {
     error = state_->parser.iterate(event.data(), event.size(), event.size() + Window::kPadding)

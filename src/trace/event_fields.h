@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "trace/event_head.h"
 #include "trace/event_splitter.h"
 
 namespace roofmark::trace {
@@ -31,7 +32,8 @@ struct EventFields {
   std::string_view kernel;    // of a HIP launch call: the kernel's name
 };
 
-// Reads events with simdjson; keeps its buffers from one event to the next.
+// Reads usual events by walking them (event_walk.h) and others with simdjson, whose buffers it
+// keeps from one event to the next.
 class EventParser {
  public:
   EventParser();
@@ -40,8 +42,11 @@ class EventParser {
   // False where the event is no JSON object. Control characters inside strings are accepted, and
   // bytes that are not UTF-8 (0xNN then reads as the private character U+F7NN). Of an event's
   // beginning, what is there is read. Requires: Window::kPadding readable bytes behind the event.
-  // The fields are valid until the event goes away or the next one is parsed.
-  bool Parse(std::string_view event, Extent extent, EventFields& fields);
+  // `category` is what ReadCategory says. The fields are valid until the event goes away or the
+  // next one is parsed.
+  bool Parse(std::string_view event, Category category, Extent extent, EventFields& fields);
+  // The same by simdjson whatever the event looks like.
+  bool ParseAny(std::string_view event, Extent extent, EventFields& fields);
 
  private:
   struct State;

@@ -3,17 +3,32 @@
 // usually decides; otherwise the keys are walked.
 #include "trace/event_head.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace roofmark::trace {
 namespace {
 
-constexpr std::string_view kUsual = "\"ph\": \"X\", \"cat\": \"";
+constexpr char kUsual[] = "\"ph\": \"X\", \"cat\": \"";
+constexpr size_t kUsualSize = sizeof(kUsual) - 1;
 constexpr std::string_view kPhase = "\"ph\": \"";
+constexpr char kPython[] = "python_function\"";  // most events of profiles that have stacks
+
+// With a size that the compiler knows. Requires: as many bytes at `text`.
+template <size_t kSize>
+bool Begins(const char* text, const char (&literal)[kSize]) {
+  return std::memcmp(text, literal, kSize - 1) == 0;
+}
 
 bool IsSpace(char byte) {
   return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+// Where the first key begins in the two usual layouts.
+size_t HeadBegin(std::string_view event) {
+  return event.size() > 6 && event[1] == '\n' ? 6 : 1;
 }
 
 Category CategoryOf(std::string_view name) {
@@ -106,11 +121,14 @@ class KeyWalker {
 }  // namespace
 
 Category ReadCategory(std::string_view event) {
-  const size_t skip = event.size() > 6 && event[1] == '\n' ? 6 : 1;
-  if (event.size() > skip && event.substr(skip).starts_with(kUsual)) {
-    const std::string_view rest = event.substr(skip + kUsual.size(), 32);
-    const size_t quote = rest.find('"');
-    if (quote != std::string_view::npos) return CategoryOf(rest.substr(0, quote));
+  const size_t skip = HeadBegin(event);
+  constexpr size_t kLongest = 32;
+  if (event.size() > skip + kUsualSize + kLongest && Begins(event.data() + skip, kUsual)) {
+    const char* const name = event.data() + skip + kUsualSize;
+    if (Begins(name, kPython)) return Category::kPython;
+    size_t size = 0;
+    while (size < kLongest && name[size] != '"') ++size;
+    if (size < kLongest) return CategoryOf({name, size});
   } else if (event.size() > skip + kPhase.size() && event.substr(skip).starts_with(kPhase) &&
              event[skip + kPhase.size()] != 'X') {
     return Category::kOther;
@@ -135,17 +153,40 @@ bool IsLaunchingCall(std::string_view name) {
   return has("Launch") || has("Memcpy") || has("Memset") || has("Graph") || has("Capture");
 }
 
-std::optional<uint64_t> ReadIdleCall(std::string_view event) {
+namespace {
+
+// Where the text of the name begins; npos where it does not follow the phase and the category.
+size_t NameBegin(std::string_view event) {
   constexpr std::string_view kName = "\"name\": \"";
-  constexpr std::string_view kCorrelation = "\"correlation\": ";
-  constexpr size_t kHead = 96;  // phase and category come before the name
-  const size_t begin = event.substr(0, kHead).find(kName);
-  if (begin == std::string_view::npos) return std::nullopt;
-  const std::string_view name = event.substr(begin + kName.size());
-  const size_t quote = name.find('"');
-  if (quote == std::string_view::npos || IsLaunchingCall(name.substr(0, quote + 1))) {
-    return std::nullopt;
+  constexpr std::string_view kNext = "\", \"name\": \"";
+  const size_t skip = HeadBegin(event);
+  if (event.size() > skip + kUsualSize && Begins(event.data() + skip, kUsual)) {
+    constexpr size_t kLongest = 20;
+    const size_t category = skip + kUsualSize;
+    size_t end = category;
+    while (end < event.size() && end - category < kLongest && event[end] != '"') ++end;
+    if (event.substr(end).starts_with(kNext)) return end + kNext.size();
   }
+  constexpr size_t kHead = 96;
+  const size_t found = event.substr(0, kHead).find(kName);
+  return found == std::string_view::npos ? found : found + kName.size();
+}
+
+}  // namespace
+
+bool IdleCalls::IsIdle(std::string_view name) {
+  const TextId id = names_.Intern(name);
+  if (id == idle_.size()) idle_.push_back(!IsLaunchingCall(name));
+  return idle_[id];
+}
+
+std::optional<uint64_t> IdleCalls::Read(std::string_view event) {
+  constexpr std::string_view kCorrelation = "\"correlation\": ";
+  const size_t begin = NameBegin(event);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::string_view name = event.substr(begin);
+  const size_t quote = name.find('"');
+  if (quote == std::string_view::npos || !IsIdle(name.substr(0, quote))) return std::nullopt;
   // The id closes args, and args close the event.
   size_t end = event.size();
   int braces = 0;

@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
+
+#include "trace/string_table.h"
 
 namespace roofmark::trace {
 
@@ -25,10 +28,19 @@ enum class Category {
 // more than kOther. Knows today's categories and the capitalised ones of 2021.
 Category ReadCategory(std::string_view event);
 
-// The correlation id of a runtime call that neither launches, copies, fills nor deals with graphs
-// (most calls only query something), read from where profilers write it. Nothing for other calls,
-// and where the event is laid out in another way. Requires: ReadCategory says kRuntime.
-std::optional<uint64_t> ReadIdleCall(std::string_view event);
+// Tells runtime calls that launch, copy, fill or deal with graphs from those that only query
+// something, which are most. Asks once per distinct name.
+class IdleCalls {
+ public:
+  // The correlation id of an idle call, read from where profilers write it. Nothing for other
+  // calls, and where the event is laid out in another way. Requires: ReadCategory says kRuntime.
+  std::optional<uint64_t> Read(std::string_view event);
+
+ private:
+  bool IsIdle(std::string_view name);
+  StringTable names_;
+  std::vector<bool> idle_;
+};
 
 // Whether a runtime call of this name launches, copies, fills or deals with graphs.
 bool IsLaunchingCall(std::string_view name);

@@ -232,9 +232,13 @@ TEST(EventHead, ReadsIdleCallsOnlyWhereTheyAreLaidOutAsUsual) {
   const std::string native =
       "{\n    \"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaGetDevice\", \"pid\": 1,\n"
       "    \"args\": {\n      \"cbid\": 2, \"correlation\": 41\n    }\n  }";
-  EXPECT_EQ(ReadIdleCall(native), 41U);
-  EXPECT_EQ(ReadIdleCall(head + R"(hipGetDevice", "args": {"cid": 2, "correlation": 92156}})"),
+  IdleCalls calls;
+  EXPECT_EQ(calls.Read(native), 41U);
+  EXPECT_EQ(calls.Read(head + R"(hipGetDevice", "args": {"cid": 2, "correlation": 92156}})"),
             92156U);
+  EXPECT_EQ(calls.Read("{\"cat\": \"cuda_runtime\", \"ph\": \"X\", \"name\": \"cudaGetDevice\", "
+                       "\"args\": {\"correlation\": 7}}"),
+            7U);
   for (const char* tail :
        {R"(hipGetDevice", "args": {"correlation": 1, "cid": 2}})",
         R"(hipGetDevice", "args": {"correlation": 1}, "x": 2})",
@@ -244,7 +248,7 @@ TEST(EventHead, ReadsIdleCallsOnlyWhereTheyAreLaidOutAsUsual) {
         R"(hipLaunchKernel", "args": {"correlation": 1}})",
         R"(cudaGraphLaunch", "args": {"correlation": 1}})",
         R"(hipStreamBeginCapture", "args": {"correlation": 1}})"}) {
-    EXPECT_EQ(ReadIdleCall(head + tail), std::nullopt) << tail;
+    EXPECT_EQ(calls.Read(head + tail), std::nullopt) << tail;
   }
 }
 

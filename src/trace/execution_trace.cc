@@ -7,6 +7,7 @@
 #include "trace/event_fields.h"
 #include "trace/json_cursor.h"
 #include "trace/number_text.h"
+#include "trace/op_texts.h"
 
 namespace roofmark::trace {
 namespace {
@@ -180,16 +181,21 @@ Result<ExecutionTrace> ReadExecutionTrace(const fs::path& path) {
 
 void GiveArguments(const TracedArguments& arguments, uint32_t row, Profile& profile) {
   CpuOp& op = profile.ops[row];
-  op.dims = profile.text.Intern(arguments.dims);
-  if (!arguments.types.empty()) op.types = profile.text.Intern(arguments.types);
-  if (!arguments.concrete.empty()) op.concrete = profile.text.Intern(arguments.concrete);
+  const OpTexts known = OpTextsOf(op.arguments, profile.text);
+  const auto or_known = [](const std::string& text, std::string_view otherwise) {
+    return text.empty() ? otherwise : std::string_view(text);
+  };
+  std::string scratch;
+  op.arguments = InternOpTexts({arguments.dims, or_known(arguments.types, known.types),
+                                or_known(arguments.concrete, known.concrete)},
+                               profile.text, scratch);
 }
 
 uint64_t AddArgumentsById(const ExecutionTrace& trace, Profile& profile) {
   uint64_t given = 0;
   for (uint32_t row = 0; row < profile.record_ids.size(); ++row) {
     const CpuOp& op = profile.ops[row];
-    if (op.dims != kNoText || profile.record_ids[row] == kNoId) continue;
+    if (HasDims(op.arguments, profile.text) || profile.record_ids[row] == kNone32) continue;
     const auto found = trace.by_id.find(profile.record_ids[row]);
     if (found == trace.by_id.end()) continue;
     const TracedArguments& arguments = trace.ops[found->second].arguments;

@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "trace/op_texts.h"
 #include "trace/trace.h"
 
 namespace roofmark::trace {
@@ -26,9 +27,9 @@ TEST(ExecutionTrace, ReadsBothSchemasAlike) {
 TEST(ExecutionTrace, GivesShapesToAProfileWithoutThem) {
   Profile profile = ReadProfile(kData / "shapeless.json").value();
   ASSERT_EQ(profile.ops.size(), 2U);
-  EXPECT_EQ(profile.ops[0].dims, kNoText);
+  EXPECT_FALSE(HasDims(profile.ops[0].arguments, profile.text));
   EXPECT_EQ(AddArgumentsById(ReadExecutionTrace(kData / "shapeless_et.json").value(), profile), 2U);
-  EXPECT_EQ(profile.text.Text(profile.ops[0].dims), "[[300, 1024], [1024, 512]]");
+  EXPECT_EQ(OpTextsOf(profile.ops[0].arguments, profile.text).dims, "[[300, 1024], [1024, 512]]");
 }
 
 TEST(ExecutionTrace, IsFoundBesideItsProfile) {

@@ -4,6 +4,7 @@
 #include "trace/exposed.h"
 
 #include <algorithm>
+#include <compare>
 #include <numeric>
 #include <queue>
 #include <utility>
@@ -14,10 +15,17 @@ namespace {
 template <typename T>
 using SmallestFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
+struct Running {
+  int64_t end_ns = 0;
+  uint32_t rank = 0;     // by start
+  int64_t begun_at = 0;  // what a kernel that has run all along would have had when it started
+  auto operator<=>(const Running&) const = default;
+};
+
 class DeviceSweep {
  public:
   DeviceSweep(std::span<const Launch> kernels, Exposure& exposure)
-      : kernels_(kernels), exposure_(exposure), begun_at_(kernels.size()) {}
+      : kernels_(kernels), exposure_(exposure) {}
 
   // `order` holds the kernels of one device by start.
   void Run(std::span<const uint32_t> order) {
@@ -26,8 +34,7 @@ class DeviceSweep {
       FinishUntil(kernel.start_ns, order);
       now_ = kernel.start_ns;
       if (kernel.dur_ns == 0) continue;
-      begun_at_[order[rank]] = each_;
-      ends_.emplace(kernel.start_ns + kernel.dur_ns, rank);
+      ends_.push({kernel.start_ns + kernel.dur_ns, rank, each_});
       oldest_.push(rank);
     }
     FinishUntil(INT64_MAX, order);
@@ -35,12 +42,12 @@ class DeviceSweep {
 
  private:
   void FinishUntil(int64_t until, std::span<const uint32_t> order) {
-    while (!ends_.empty() && ends_.top().first <= until) {
-      const auto [end, rank] = ends_.top();
-      Pass(end, order);
+    while (!ends_.empty() && ends_.top().end_ns <= until) {
+      const Running kernel = ends_.top();
+      Pass(kernel.end_ns, order);
       ends_.pop();
-      finished_.push(rank);
-      exposure_.exposed_ns[order[rank]] += each_ - begun_at_[order[rank]];
+      finished_.push(kernel.rank);
+      exposure_.exposed_ns[order[kernel.rank]] += each_ - kernel.begun_at;
     }
     if (!ends_.empty()) Pass(until, order);
   }
@@ -63,10 +70,9 @@ class DeviceSweep {
   std::span<const Launch> kernels_;
   Exposure& exposure_;
   int64_t now_ = 0;
-  int64_t each_ = 0;               // what a kernel that has run all along would have
-  std::vector<int64_t> begun_at_;  // each_ when the kernel started
-  SmallestFirst<std::pair<int64_t, uint32_t>> ends_;  // of running kernels: end, rank by start
-  SmallestFirst<uint32_t> oldest_;                    // ranks; finished ones leave when they lead
+  int64_t each_ = 0;                // what a kernel that has run all along would have
+  SmallestFirst<Running> ends_;     // of running kernels
+  SmallestFirst<uint32_t> oldest_;  // ranks; finished ones leave when they lead
   SmallestFirst<uint32_t> finished_;
 };
 
@@ -76,9 +82,10 @@ Exposure ComputeExposure(std::span<const Launch> kernels) {
   Exposure exposure{.exposed_ns = std::vector<int64_t>(kernels.size())};
   std::vector<uint32_t> order(kernels.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](uint32_t kernel) {
+  const auto by_start = [&](uint32_t kernel) {
     return std::pair(kernels[kernel].device, kernels[kernel].start_ns);
-  });
+  };
+  if (!std::ranges::is_sorted(order, {}, by_start)) std::ranges::stable_sort(order, {}, by_start);
   for (size_t begin = 0; begin < order.size();) {
     size_t end = begin;
     while (end < order.size() && kernels[order[end]].device == kernels[order[begin]].device) ++end;

@@ -6,6 +6,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "trace/op_texts.h"
+
 namespace roofmark::trace {
 namespace {
 
@@ -44,9 +46,10 @@ struct Node {
 
 struct Match {
   const Candidate* candidate = nullptr;
-  std::vector<uint32_t> nodes;  // captured node of each replayed one; kNone32 = none
-  std::vector<bool> disputed;   // by replayed node: other captures that fit have other sizes
-  uint64_t missing = 0;         // kernels that one of both has and the other lacks
+  std::vector<uint32_t> nodes;    // captured node of each replayed one; kNone32 = none
+  std::vector<bool> disputed;     // by replayed node: other captures that fit have other sizes
+  uint64_t missing = 0;           // kernels that one of both has and the other lacks
+  std::vector<uint32_t> origins;  // of each replayed one, in GraphPairing; made when it is used
 };
 
 template <typename T, typename Keep>
@@ -97,7 +100,7 @@ class Pairer {
   }
 
   // Requires: nodes in order of start.
-  const Match& Find(const std::vector<Node>& nodes, int64_t tokens) {
+  Match& Find(const std::vector<Node>& nodes, int64_t tokens) {
     std::vector<TextId> names;
     for (const Node& node : nodes) names.push_back(node.name);
     const auto [entry, fresh] = known_.try_emplace({tokens, names});
@@ -182,8 +185,9 @@ class Pairer {
     std::vector<std::string_view> sizes;
     for (uint32_t op = candidate.graph->nodes[node].op; op != kNone32;
          op = capture.forest->Parent(op)) {
-      const TextId dims = capture.profile.ops[op].dims;
-      if (dims != kNoText) sizes.push_back(capture.profile.text.Text(dims));
+      const std::string_view dims =
+          OpTextsOf(capture.profile.ops[op].arguments, capture.profile.text).dims;
+      if (!dims.empty()) sizes.push_back(dims);
     }
     return sizes;
   }
@@ -230,25 +234,40 @@ class Pairer {
   std::map<std::pair<int64_t, std::vector<TextId>>, Match> known_;
 };
 
-// Nodes of each graph launch, by row of the call, in order of start.
-std::map<uint32_t, std::vector<Node>> NodesByCall(const Profile& profile,
-                                                  const LinkedProfile& linked) {
-  std::map<uint32_t, std::vector<Node>> graphs;
+// Calls visit(nodes) for each graph launch, by row of the call, with its nodes in order of start.
+template <typename Visit>
+void ForEachGraph(const Profile& profile, const LinkedProfile& linked, Visit visit) {
+  std::vector<uint32_t> kernels;
   std::unordered_map<uint64_t, uint32_t> call_of;
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
-    const Link& link = linked.links[row];
-    if (link.kind != LinkKind::kGraph) continue;
-    const Launch& kernel = profile.kernels[row];
-    graphs[link.call].push_back({kernel.name, row, kernel.start_ns});
-    call_of[kernel.correlation] = link.call;
+    if (linked.links[row].kind != LinkKind::kGraph) continue;
+    kernels.push_back(row);
+    call_of[profile.kernels[row].correlation] = linked.links[row].call;
   }
-  for (const Launch& copy : profile.copies) {
-    const auto found = call_of.find(copy.correlation);
-    if (found == call_of.end()) continue;
-    graphs[found->second].push_back({KindName(copy.kind, kNoText), kNone32, copy.start_ns});
+  std::vector<std::pair<uint32_t, uint32_t>> copies;  // call, row
+  for (uint32_t row = 0; row < profile.copies.size(); ++row) {
+    const auto found = call_of.find(profile.copies[row].correlation);
+    if (found != call_of.end()) copies.emplace_back(found->second, row);
   }
-  for (auto& [call, nodes] : graphs) std::ranges::stable_sort(nodes, {}, &Node::start_ns);
-  return graphs;
+  const auto call = [&](uint32_t row) { return linked.links[row].call; };
+  if (!std::ranges::is_sorted(kernels, {}, call)) std::ranges::stable_sort(kernels, {}, call);
+  std::ranges::stable_sort(copies, {}, [](const auto& copy) { return copy.first; });
+  std::vector<Node> nodes;
+  auto copy = copies.begin();
+  for (size_t begin = 0; begin < kernels.size();) {
+    nodes.clear();
+    const uint32_t of = call(kernels[begin]);
+    for (; begin < kernels.size() && call(kernels[begin]) == of; ++begin) {
+      const Launch& kernel = profile.kernels[kernels[begin]];
+      nodes.push_back({kernel.name, kernels[begin], kernel.start_ns});
+    }
+    for (; copy != copies.end() && copy->first <= of; ++copy) {
+      const Launch& row = profile.copies[copy->second];
+      if (copy->first == of) nodes.push_back({KindName(row.kind, kNoText), kNone32, row.start_ns});
+    }
+    std::ranges::stable_sort(nodes, {}, &Node::start_ns);
+    visit(nodes);
+  }
 }
 
 int64_t StepTokens(const LinkedProfile& linked, const std::vector<Node>& nodes) {
@@ -261,17 +280,31 @@ int64_t StepTokens(const LinkedProfile& linked, const std::vector<Node>& nodes) 
   return 0;
 }
 
+// All replays of a graph share its origins.
+void AddOrigins(Match& match, GraphPairing& pairing) {
+  if (match.candidate == nullptr || !match.origins.empty()) return;
+  const Candidate& candidate = *match.candidate;
+  for (size_t i = 0; i < match.nodes.size(); ++i) {
+    const uint32_t node = match.nodes[i];
+    match.origins.push_back(node == kNone32 ? 0 : static_cast<uint32_t>(pairing.origins.size()));
+    if (node == kNone32) continue;
+    pairing.origins.push_back({candidate.capture, candidate.graph->nodes[node].op,
+                               candidate.graph->tokens, match.disputed[i]});
+  }
+}
+
 }  // namespace
 
 GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
                         const std::vector<std::unique_ptr<CaptureProfile>>& captures,
                         const Compatible& compatible) {
-  GraphPairing pairing{.origins = std::vector<CapturedOrigin>(profile.kernels.size())};
+  GraphPairing pairing;
   PairingReport& report = pairing.report;
   Pairer pairer(profile, captures, compatible);
-  for (const auto& [call, nodes] : NodesByCall(profile, linked)) {
+  ForEachGraph(profile, linked, [&](const std::vector<Node>& nodes) {
     ++report.graphs;
-    const Match& match = pairer.Find(nodes, StepTokens(linked, nodes));
+    Match& match = pairer.Find(nodes, StepTokens(linked, nodes));
+    AddOrigins(match, pairing);
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].kernel == kNone32) continue;
       if (match.candidate == nullptr || match.nodes[i] == kNone32) {
@@ -279,16 +312,15 @@ GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
         report.unpaired_ns += profile.kernels[nodes[i].kernel].dur_ns;
         continue;
       }
-      pairing.origins[nodes[i].kernel] = {match.candidate->capture,
-                                          match.candidate->graph->nodes[match.nodes[i]].op,
-                                          match.candidate->graph->tokens, match.disputed[i]};
+      if (pairing.origin_of.empty()) pairing.origin_of.resize(profile.kernels.size());
+      pairing.origin_of[nodes[i].kernel] = match.origins[i];
     }
     if (match.candidate == nullptr) {
       ++report.unpaired;
     } else {
       ++(match.missing == 0 ? report.exact : report.aligned);
     }
-  }
+  });
   return pairing;
 }
 

@@ -35,8 +35,15 @@ struct PairingReport {
 };
 
 struct GraphPairing {
-  std::vector<CapturedOrigin> origins;  // by kernel; only graph nodes have one
+  std::vector<CapturedOrigin> origins = std::vector<CapturedOrigin>(1);  // the first is none
+  // By kernel, in origins; replays of a graph have the same ones. Empty where no kernel has one.
+  std::vector<uint32_t> origin_of;
   PairingReport report;
+
+  // Where a kernel that is a graph's node was captured.
+  const CapturedOrigin& OriginOf(uint32_t kernel) const {
+    return origins[origin_of.empty() ? 0 : origin_of[kernel]];
+  }
 };
 
 // Says whether a kernel of this name can come from this captured node, by the operators that the

@@ -74,10 +74,11 @@ Paired Pair(
     const Compatible& compatible = [](auto, const auto&, const auto&) { return true; }) {
   const CallFinder calls(replay);
   const OpForest forest(replay);
-  const IdIndex ops(0);
+  const IdIndex ops;
   const LinkedProfile linked = LinkKernels(replay, calls, forest, ops, ComputeTotals(replay));
   Paired paired{.pairing = PairGraphs(replay, linked, captures, compatible)};
-  for (const CapturedOrigin& origin : paired.pairing.origins) {
+  for (uint32_t row = 0; row < replay.kernels.size(); ++row) {
+    const CapturedOrigin& origin = paired.pairing.OriginOf(row);
     if (origin.capture == kNone32) {
       paired.ops.emplace_back();
       continue;
@@ -172,7 +173,7 @@ TEST(GraphPairing, PrefersTheCaptureForTheStepsSize) {
   captures.push_back(Capture({"a", "b"}, Recorder::kHip, 2));
   captures.push_back(Capture({"a", "b"}, Recorder::kHip, 8));
   const Paired paired = Pair(Replay({"a", "b"}), std::move(captures));
-  EXPECT_EQ(paired.pairing.origins[0].capture, 2U);  // the smallest that holds the step's 4 tokens
+  EXPECT_EQ(paired.pairing.OriginOf(0).capture, 2U);  // the smallest that holds the step's 4 tokens
 }
 
 // A graph of another size may have the same names: a step of 4 tokens did not run it.
@@ -196,8 +197,8 @@ TEST(GraphPairing, LeavesASizeOpenThatNothingSays) {
   const Paired paired = Pair(replay, std::move(captures));
   EXPECT_EQ(paired.pairing.report.exact, 1U);
   EXPECT_EQ(paired.ops, (Names{"op_0", "op_1"}));
-  EXPECT_TRUE(paired.pairing.origins[0].disputed);   // [[64, 8]] or [[8, 8]]
-  EXPECT_FALSE(paired.pairing.origins[1].disputed);  // [[5, 8]] in both
+  EXPECT_TRUE(paired.pairing.OriginOf(0).disputed);   // [[64, 8]] or [[8, 8]]
+  EXPECT_FALSE(paired.pairing.OriginOf(1).disputed);  // [[5, 8]] in both
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // old profiles External id repeats the correlation id and is ignored.
 #include "trace/links.h"
 
+#include <array>
+
 namespace roofmark::trace {
 namespace {
 
@@ -82,9 +84,9 @@ class Labels {
   std::vector<const GpuRange*> ranges_;  // labels on the device
 };
 
-// What is the same for all kernels of one call: graphs launch hundreds.
+// What is the same for all kernels of one call: graphs launch hundreds, one after the other.
 struct CallContext {
-  bool known = false;
+  uint32_t call = kNone32;
   uint32_t op = kNone32;
   uint32_t label = kNone32;
 };
@@ -94,7 +96,9 @@ struct CallContext {
 LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const OpForest& forest,
                           const IdIndex& ops, const Totals& totals) {
   Labels labels(profile);
-  std::vector<CallContext> contexts(profile.calls.size());
+  std::array<CallContext, 64> contexts;  // of a few calls, as kernels of streams take turns
+  OpForest::Places of_calls;
+  OpForest::Places of_nodes;
   const bool trusted = ExternalIdsAreReal(totals);
   LinkedProfile linked;
   linked.links.reserve(profile.kernels.size());
@@ -112,9 +116,10 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
       linked.links.push_back(link);
       continue;
     }
-    const uint32_t made = node == kNone32 ? kNone32
-                                          : forest.Innermost(profile.nodes[node].thread,
-                                                             profile.nodes[node].start_ns);
+    const uint32_t made =
+        node == kNone32
+            ? kNone32
+            : forest.Innermost(profile.nodes[node].thread, profile.nodes[node].start_ns, of_nodes);
     if (link.call == kNone32) {
       link.op = made;
       link.kind = made == kNone32 ? LinkKind::kGraph : LinkKind::kGraphNode;
@@ -123,10 +128,10 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
       continue;
     }
     const RuntimeCall& call = profile.calls[link.call];
-    CallContext& context = contexts[link.call];
-    if (!context.known) {
-      context.known = true;
-      context.op = forest.Innermost(call.thread, call.start_ns);
+    CallContext& context = contexts[link.call % contexts.size()];
+    if (context.call != link.call) {
+      context.call = link.call;
+      context.op = forest.Innermost(call.thread, call.start_ns, of_calls);
       context.label = labels.Around(context.op, forest);
       if (context.label == kNone32) context.label = labels.At(call.start_ns);
     }

@@ -153,6 +153,17 @@ TEST(Mining, NamesACaptureThatDoesNotRead) {
   EXPECT_THAT(lost->array()[0].as_string(), testing::HasSubstr("/nowhere/capture.json"));
 }
 
+TEST(Mining, AddsUpShapesBeyondTheBudgetAndSaysHowMany) {
+  const ProfileSummary all = Mine(kRecorded / "moe_mixed.json.gz");
+  const ProfileSummary one = Mine(kRecorded / "moe_mixed.json.gz", {.most_shapes = 1});
+  EXPECT_EQ(all.json.Find("folded_shapes")->as_int(), 0);
+  EXPECT_GT(one.json.Find("folded_shapes")->as_int(), 0);
+  EXPECT_GT(one.json.Find("folded_ns")->as_int(), 0);
+  EXPECT_EQ(TimeByOperator(one), TimeByOperator(all));
+  EXPECT_EQ(TimeByPhase(one), TimeByPhase(all));
+  EXPECT_LT(one.aggregate.cells.size(), all.aggregate.cells.size());
+}
+
 class PublicProfiles : public PublicTraces {
  protected:
   ProfileSummary MineShared(const char* path) { return Mine(shared_ / path); }

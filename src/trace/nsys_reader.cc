@@ -56,9 +56,12 @@ class NsysReader {
 
   // The text of a StringIds number as it stands, looked up once.
   TextId String(int64_t id) {
-    const auto [entry, fresh] = texts_.try_emplace(id, kNoText);
-    if (fresh) entry->second = profile_.text.Intern(strings_.Find(id));
-    return entry->second;
+    if (last_text_.second == kNoText || last_text_.first != id) {
+      const auto [entry, fresh] = texts_.try_emplace(id, kNoText);
+      if (fresh) entry->second = profile_.text.Intern(strings_.Find(id));
+      last_text_ = *entry;
+    }
+    return last_text_.second;
   }
   TextId KernelName(int64_t id) {
     const auto [entry, fresh] = kernel_names_.try_emplace(id, kNoText);
@@ -70,6 +73,22 @@ class NsysReader {
   uint64_t Correlation(int64_t global_id, int64_t correlation) {
     return uint64_t{out_.processes.Of(ProcessOf(global_id))} << 32 |
            static_cast<uint32_t>(correlation);
+  }
+  // Of columns 0 and 1. False, and counted as damaged, where one is missing or they do not fit.
+  bool TakeTimes(const SqliteRow& row, RowTimes& times) {
+    const std::optional<int64_t> start = row.IntIf(0);
+    const std::optional<int64_t> end = row.IntIf(1);
+    if (!start || !end) {
+      out_.Damaged();
+      return false;
+    }
+    times = {*start, *end};
+    return out_.Take(times);
+  }
+  // Of columns 4 and 5 of tables of launches.
+  uint64_t LaunchCorrelation(const SqliteRow& row) {
+    const std::optional<int64_t> number = row.IntIf(4);
+    return number ? Correlation(row.Int(5), *number) : kNoId;
   }
   uint32_t NodeOf(int64_t global_pid, int64_t node) const;
   bool Launched(uint64_t correlation);
@@ -87,11 +106,13 @@ class NsysReader {
   ProfileRows out_;
   SqliteRows::Lookup strings_;
   std::unordered_map<int64_t, TextId> texts_;
+  std::pair<int64_t, TextId> last_text_ = {0, kNoText};
   std::unordered_map<int64_t, TextId> kernel_names_;
   std::unordered_map<uint64_t, Node> nodes_;
   std::unordered_map<uint64_t, uint32_t> node_rows_;  // key of the original -> row in nodes
-  std::vector<uint64_t> launched_;                    // correlation ids of launches
-  size_t next_launched_ = 0;                          // where the last one was found
+  Rows<uint64_t> launched_;                           // correlation ids of launches
+  std::string scratch_;
+  size_t next_launched_ = 0;  // where the last one was found
 };
 
 Result<void> NsysReader::ReadFacts() {
@@ -156,18 +177,16 @@ Result<void> NsysReader::ReadKernels() {
   constexpr std::array kColumns = {"start",         "end",           "deviceId",
                                    "streamId",      "correlationId", "globalPid",
                                    "demangledName", "shortName",     "graphNodeId"};
-  profile_.kernels.reserve(TRY(rows_.RowsAtMost("CUPTI_ACTIVITY_KIND_KERNEL")));
-  launched_.reserve(profile_.kernels.capacity());
   return rows_.Scan("CUPTI_ACTIVITY_KIND_KERNEL", kColumns, [&](const SqliteRow& row) {
-    RowTimes times{row.Int(0), row.Int(1)};
-    if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
-    if (!out_.Take(times)) return;
-    const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
+    RowTimes times;
+    if (!TakeTimes(row, times)) return;
+    const uint64_t correlation = LaunchCorrelation(row);
     launched_.push_back(correlation);
+    const std::optional<int64_t> demangled = row.IntIf(6);
     const Launch launch{.start_ns = times.start_ns,
                         .dur_ns = times.end_ns - times.start_ns,
                         .correlation = correlation,
-                        .name = KernelName(row.Int(row.Has(6) ? 6 : 7)),
+                        .name = KernelName(demangled ? *demangled : row.Int(7)),
                         .device = static_cast<int32_t>(row.IntOr(2, -1)),
                         .stream = out_.streams.Of(static_cast<uint64_t>(row.Int(3)))};
     if (nodes_.empty()) {
@@ -183,10 +202,9 @@ Result<void> NsysReader::ReadCopies(const char* table, LaunchKind kind) {
                                    "streamId", "correlationId", "globalPid"};
   const TextId name = profile_.text.Intern(kind == LaunchKind::kCopy ? "Memcpy" : "Memset");
   return rows_.Scan(table, kColumns, [&](const SqliteRow& row) {
-    RowTimes times{row.Int(0), row.Int(1)};
-    if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
-    if (!out_.Take(times)) return;
-    const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
+    RowTimes times;
+    if (!TakeTimes(row, times)) return;
+    const uint64_t correlation = LaunchCorrelation(row);
     launched_.push_back(correlation);
     out_.Add({.start_ns = times.start_ns,
               .dur_ns = times.end_ns - times.start_ns,
@@ -204,11 +222,10 @@ Result<void> NsysReader::ReadWholeGraphs() {
                                    "streamId", "correlationId", "globalPid"};
   const TextId name = profile_.text.Intern(kWholeGraph);
   return rows_.Scan("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kColumns, [&](const SqliteRow& row) {
-    RowTimes times{row.Int(0), row.Int(1)};
-    if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
-    if (!out_.Take(times)) return;
+    RowTimes times;
+    if (!TakeTimes(row, times)) return;
     ++profile_.loss.whole_graphs;
-    const uint64_t correlation = row.Has(4) ? Correlation(row.Int(5), row.Int(4)) : kNoId;
+    const uint64_t correlation = LaunchCorrelation(row);
     launched_.push_back(correlation);
     const Launch launch{.start_ns = times.start_ns,
                         .dur_ns = times.end_ns - times.start_ns,
@@ -238,41 +255,45 @@ bool NsysReader::Launched(uint64_t correlation) {
 }
 
 Result<void> NsysReader::ReadCalls() {
-  std::ranges::sort(launched_);
-  profile_.calls.reserve(launched_.size());
+  if (!std::ranges::is_sorted(launched_)) std::ranges::sort(launched_);
   constexpr std::array kColumns = {"start", "end", "globalTid", "correlationId", "nameId"};
   return rows_.Scan("CUPTI_ACTIVITY_KIND_RUNTIME", kColumns, [&](const SqliteRow& row) {
-    const uint64_t correlation = row.Has(3) ? Correlation(row.Int(2), row.Int(3)) : kNoId;
+    const std::optional<int64_t> number = row.IntIf(3);
+    const int64_t thread = row.Int(2);
+    const uint64_t correlation = number ? Correlation(thread, *number) : kNoId;
     if (correlation == kNoId || !Launched(correlation)) return out_.Skip();
-    RowTimes times{row.Int(0), row.Int(1)};
-    if (!row.Has(0) || !row.Has(1)) return out_.Damaged();
-    if (!out_.Take(times)) return;
+    RowTimes times;
+    if (!TakeTimes(row, times)) return;
     out_.AddCall(times, correlation, String(row.Int(4)),
-                 out_.threads.Of(static_cast<uint64_t>(row.Int(2))));
+                 out_.threads.Of(static_cast<uint64_t>(thread)));
   });
 }
 
 Result<void> NsysReader::ReadRanges() {
   constexpr std::array kColumns = {"start", "end", "eventType", "text", "textId", "globalTid"};
-  profile_.ops.reserve(TRY(rows_.RowsAtMost("NVTX_EVENTS")));
   return rows_.Scan("NVTX_EVENTS", kColumns, [&](const SqliteRow& row) {
     const int64_t type = row.IntOr(2, kPushPopRange);
     const bool range = type == kPushPopRange || type == kStartEndRange;
+    const std::optional<int64_t> start = row.IntIf(0);
+    const std::optional<int64_t> end = row.IntIf(1);
+    const std::optional<int64_t> thread = row.IntIf(5);
     // A range without an end was open when recording stopped, a mark has none.
-    if (!range || !row.Has(0) || !row.Has(1) || !row.Has(5)) return out_.Skip();
-    RowTimes times{row.Int(0), row.Int(1)};
+    if (!range || !start || !end || !thread) return out_.Skip();
+    RowTimes times{*start, *end};
     if (!out_.Take(times)) return;
-    const TextId registered = row.Has(3) || !row.Has(4) ? kNoText : String(row.Int(4));
-    const std::string_view text =
-        registered == kNoText ? row.Text(3) : profile_.text.Text(registered);
+    std::string_view text = row.Text(3);
+    if (text.data() == nullptr) {
+      const std::optional<int64_t> registered = row.IntIf(4);
+      if (registered) text = profile_.text.Text(String(*registered));
+    }
     const NvtxOp op = ParseNvtxText(text);
     if (!op.is_op) ++profile_.user_annotations;
     if (!op.sizes.empty()) profile_.shapes_recorded = true;
     profile_.ops.push_back({.start_ns = times.start_ns,
                             .end_ns = times.end_ns,
                             .name = profile_.text.Intern(op.name),
-                            .dims = op.sizes.empty() ? kNoText : profile_.text.Intern(op.sizes),
-                            .thread = out_.threads.Of(static_cast<uint64_t>(row.Int(5))),
+                            .arguments = InternOpTexts({.dims = op.sizes}, profile_.text, scratch_),
+                            .thread = out_.threads.Of(static_cast<uint64_t>(*thread)),
                             .annotation = !op.is_op});
   });
 }

@@ -86,8 +86,8 @@ bool EightDigits(const char* at, int64_t& value) {
   return true;
 }
 
-// What nearly all times are: up to 15 digits, or with a point and one to three more behind it.
-// Nothing where the text is anything else.
+// What nearly all times are: up to 16 digits, or up to 15 with a point and one to three more behind
+// it. Nothing where the text is anything else.
 std::optional<int64_t> PlainMicroseconds(std::string_view text) {
   if (text.empty() || text.size() > 19) return std::nullopt;
   const char* at = text.data();
@@ -95,9 +95,15 @@ std::optional<int64_t> PlainMicroseconds(std::string_view text) {
   int64_t value = 0;
   const char* const digits = at;
   if (text.size() >= 8 && EightDigits(at, value)) at += 8;
+  int64_t more = 0;
+  if (at != digits && end - at >= 8 && EightDigits(at, more)) {
+    value = value * 100000000 + more;
+    at += 8;
+  }
   while (at != end && IsDigit(*at)) value = value * 10 + (*at++ - '0');
-  if (at == digits || at - digits > 15) return std::nullopt;
+  if (at == digits || at - digits > 16 || value > INT64_MAX / 1000) return std::nullopt;
   if (at == end) return value * 1000;
+  if (at - digits > 15) return std::nullopt;
   if (*at != '.' || end - at < 2 || end - at > 4) return std::nullopt;
   int64_t scale = 1000;
   for (++at; at != end && IsDigit(*at); scale /= 10) value = value * 10 + (*at++ - '0');

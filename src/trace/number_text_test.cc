@@ -10,6 +10,10 @@ TEST(NumberText, ReadsMicrosecondsExactly) {
   EXPECT_EQ(ParseMicroseconds("2915995397672.546"), 2915995397672546);
   EXPECT_EQ(ParseMicroseconds("7812345678901.001"), 7812345678901001);
   EXPECT_EQ(ParseMicroseconds("1610366662254362"), 1610366662254362000);
+  EXPECT_EQ(ParseMicroseconds("9223372036854775"), 9223372036854775000);
+  EXPECT_EQ(ParseMicroseconds("9223372036854776"), std::nullopt);
+  EXPECT_EQ(ParseMicroseconds("1610366662254362.25"), 1610366662254362250);
+  EXPECT_EQ(ParseMicroseconds("123456789.5"), 123456789500);
   EXPECT_EQ(ParseMicroseconds("12"), 12000);
   EXPECT_EQ(ParseMicroseconds("0.5"), 500);
   EXPECT_EQ(ParseMicroseconds("\"3.25\""), 3250);

@@ -35,7 +35,7 @@ void SortNearlySorted(std::vector<uint32_t>& rows, Before before) {
 
 OpForest::OpForest(const Profile& profile)
     : profile_(profile), order_(profile.ops.size()), parents_(profile.ops.size(), kNone32) {
-  const std::vector<CpuOp>& ops = profile.ops;
+  const Rows<CpuOp>& ops = profile.ops;
   std::iota(order_.begin(), order_.end(), 0);
   const auto before = [&](uint32_t a, uint32_t b) {
     const CpuOp& x = ops[a];
@@ -44,7 +44,7 @@ OpForest::OpForest(const Profile& profile)
     if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
     return x.end_ns != y.end_ns ? x.end_ns > y.end_ns : a < b;
   };
-  SortNearlySorted(order_, before);
+  if (!std::ranges::is_sorted(order_, before)) SortNearlySorted(order_, before);
   std::vector<uint32_t> open;
   for (uint32_t at = 0; at < order_.size(); ++at) {
     const CpuOp& op = ops[order_[at]];
@@ -59,15 +59,49 @@ OpForest::OpForest(const Profile& profile)
   begins_.push_back(static_cast<uint32_t>(order_.size()));
 }
 
-uint32_t OpForest::Innermost(uint32_t thread, int64_t time_ns) const {
+// How many intervals of the thread begin no later than the time. Searches in steps that double from
+// `near` on.
+uint32_t OpForest::CountBegun(uint32_t thread, int64_t time_ns, uint32_t near) const {
+  const uint32_t* const first = order_.data() + begins_[thread];
+  const uint32_t size = begins_[thread + 1] - begins_[thread];
+  const auto begun = [&](uint32_t at) { return profile_.ops[first[at]].start_ns <= time_ns; };
+  // All before `low` have begun, none from `high` on.
+  uint32_t low = 0;
+  uint32_t high = size;
+  near = std::min(near, size);
+  if (near > 0 && !begun(near - 1)) {
+    high = near - 1;
+    for (uint32_t step = 1; high > step; step *= 2) {
+      if (begun(high - step)) {
+        low = high - step + 1;
+        break;
+      }
+      high -= step;
+    }
+  } else {
+    low = near;
+    for (uint32_t step = 1; size - low > step; step *= 2) {
+      if (!begun(low + step - 1)) {
+        high = low + step - 1;
+        break;
+      }
+      low += step;
+    }
+  }
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    (begun(middle) ? low : high) = begun(middle) ? middle + 1 : middle;
+  }
+  return low;
+}
+
+uint32_t OpForest::Innermost(uint32_t thread, int64_t time_ns, Places& places) const {
   if (thread + 1 >= begins_.size()) return kNone32;
-  const auto first = order_.begin() + begins_[thread];
-  const auto last = order_.begin() + begins_[thread + 1];
-  const auto after = std::upper_bound(first, last, time_ns, [&](int64_t time, uint32_t row) {
-    return time < profile_.ops[row].start_ns;
-  });
-  if (after == first) return kNone32;
-  uint32_t row = *(after - 1);
+  if (places.size() <= thread) places.resize(begins_.size());
+  uint32_t& place = places[thread];
+  place = CountBegun(thread, time_ns, place);
+  if (place == 0) return kNone32;
+  uint32_t row = order_[begins_[thread] + place - 1];
   while (row != kNone32 && profile_.ops[row].end_ns < time_ns) row = parents_[row];
   return row;
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
+#include "base/hash_stream.h"
 #include "trace/event_fields.h"
 #include "trace/event_head.h"
 #include "trace/id_index.h"
@@ -17,6 +17,40 @@ namespace {
 // Calls that launch nothing are most of a profile's calls and of no use, but for a launch whose
 // correlation id is that of none other. Those are so rare that the profile is then read again.
 enum class Calls { kLaunching, kAll };
+
+// Identifiers in a byte or two each: what is left out must not cost the memory of what is kept.
+class IdList {
+ public:
+  void Add(uint64_t id) {
+    // The distance to the last one, its sign in the lowest bit, seven bits a byte.
+    const auto distance = static_cast<int64_t>(id - last_);
+    uint64_t left = static_cast<uint64_t>(distance) << 1 ^ static_cast<uint64_t>(distance >> 63);
+    for (; left >= 0x80; left >>= 7) bytes_.push_back(static_cast<uint8_t>(left | 0x80));
+    bytes_.push_back(static_cast<uint8_t>(left));
+    last_ = id;
+  }
+  bool empty() const { return bytes_.empty(); }
+  template <typename Predicate>
+  bool AnyOf(Predicate predicate) const {
+    uint64_t id = 0;
+    uint64_t value = 0;
+    int shift = 0;
+    for (const uint8_t byte : bytes_) {
+      value |= uint64_t{byte & 0x7FU} << shift;
+      shift += 7;
+      if (byte >= 0x80) continue;
+      id += value >> 1 ^ (~(value & 1) + 1);
+      if (predicate(id)) return true;
+      value = 0;
+      shift = 0;
+    }
+    return false;
+  }
+
+ private:
+  Rows<uint8_t> bytes_;
+  uint64_t last_ = 0;
+};
 
 class ProfileBuilder : public EventSink {
  public:
@@ -36,13 +70,12 @@ class ProfileBuilder : public EventSink {
   void TakeGpuRange(const EventFields& fields, int64_t start, int64_t dur);
   TextId Name(std::string_view raw);
   uint32_t Thread(const EventFields& fields);
-  TextId InternIf(std::string_view text) {
-    return text.empty() ? kNoText : profile_.text.Intern(text);
-  }
 
   Profile& profile_;
   Calls calls_;
-  std::vector<uint64_t> idle_;  // correlation ids of calls that were left out
+  IdleCalls idle_calls_;
+  IdList idle_;  // correlation ids of calls that were left out
+  std::string scratch_;
   EventParser parser_;
   StringTable threads_;
   StringTable streams_;
@@ -68,13 +101,13 @@ Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
   if (category == Category::kPython) ++profile_.python_events;
   if (category == Category::kPython || category == Category::kOther) return Taken::kSkipped;
   if (category == Category::kRuntime && calls_ == Calls::kLaunching) {
-    if (const std::optional<uint64_t> id = ReadIdleCall(event)) {
-      idle_.push_back(*id);
+    if (const std::optional<uint64_t> id = idle_calls_.Read(event)) {
+      idle_.Add(*id);
       return Taken::kSkipped;
     }
   }
   EventFields fields;
-  if (!parser_.Parse(event, extent, fields)) return Taken::kDamaged;
+  if (!parser_.Parse(event, category, extent, fields)) return Taken::kDamaged;
   const std::optional<int64_t> start = ParseMicroseconds(fields.ts);
   std::optional<int64_t> dur = ParseMicroseconds(fields.dur);
   if (fields.dur.empty()) dur = 0;
@@ -107,18 +140,15 @@ Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
 
 bool ProfileBuilder::NeedsIdleCalls() const {
   if (idle_.empty()) return false;
-  IdIndex launching(profile_.calls.size());
-  for (uint32_t row = 0; row < profile_.calls.size(); ++row) {
-    launching.Add(profile_.calls[row].correlation, row);
-  }
+  const IdIndex launching(profile_.calls.size(),
+                          [&](uint32_t row) { return profile_.calls[row].correlation; });
   std::vector<uint64_t> missing;
   for (const Launch& kernel : profile_.kernels) {
     if (launching.First(kernel.correlation) == kNone32) missing.push_back(kernel.correlation);
   }
   if (missing.empty()) return false;
   std::ranges::sort(missing);
-  return std::ranges::any_of(idle_,
-                             [&](uint64_t id) { return std::ranges::binary_search(missing, id); });
+  return idle_.AnyOf([&](uint64_t id) { return std::ranges::binary_search(missing, id); });
 }
 
 void ProfileBuilder::TakeLaunch(const EventFields& fields, int64_t start, int64_t dur,
@@ -155,14 +185,14 @@ void ProfileBuilder::TakeOp(const EventFields& fields, int64_t start, int64_t du
                           .end_ns = start + dur,
                           .external_id = IdOrNone(fields.external_id),
                           .name = Name(fields.name),
-                          .dims = InternIf(fields.dims),
-                          .types = InternIf(fields.types),
-                          .concrete = InternIf(fields.concrete),
+                          .arguments = InternOpTexts({fields.dims, fields.types, fields.concrete},
+                                                     profile_.text, scratch_),
                           .thread = Thread(fields),
                           .annotation = annotation});
   if (!fields.record.empty()) {
-    profile_.record_ids.resize(profile_.ops.size() - 1, kNoId);
-    profile_.record_ids.push_back(IdOrNone(fields.record));
+    const uint64_t id = IdOrNone(fields.record);
+    profile_.record_ids.resize(profile_.ops.size() - 1, kNone32);
+    profile_.record_ids.push_back(id < kNone32 ? static_cast<uint32_t>(id) : kNone32);
   }
 }
 
@@ -243,10 +273,8 @@ Result<Profile> ReadProfile(ByteSource source) {
 }
 
 std::string ContentHash(const Profile& profile) {
-  std::string bytes;
-  const auto add = [&](auto number) {
-    bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
-  };
+  Sha256Stream hash;
+  const auto add = [&](auto number) { hash.Add(&number, sizeof(number)); };
   add(profile.base_ns.value_or(0));
   add(profile.events);
   add(static_cast<uint64_t>(profile.ops.size()));
@@ -261,7 +289,7 @@ std::string ContentHash(const Profile& profile) {
       add(name);
     }
   }
-  return Sha256Hex(bytes);
+  return hash.Hex();
 }
 
 }  // namespace roofmark::trace

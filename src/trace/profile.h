@@ -14,6 +14,8 @@
 #include "base/result.h"
 #include "trace/byte_source.h"
 #include "trace/event_splitter.h"
+#include "trace/op_texts.h"
+#include "trace/rows.h"
 #include "trace/string_table.h"
 
 namespace roofmark::trace {
@@ -51,9 +53,7 @@ struct CpuOp {
   int64_t end_ns = 0;
   uint64_t external_id = kNoId;
   TextId name = kNoText;
-  TextId dims = kNoText;  // texts as in the profile: many operators share them
-  TextId types = kNoText;
-  TextId concrete = kNoText;
+  TextId arguments = kNoText;  // op_texts.h: sizes, types, scalars; many operators share them
   uint32_t thread = 0;
   bool annotation = false;
 };
@@ -102,18 +102,18 @@ inline constexpr std::string_view kWholeGraph = "[CUDA graph recorded as a whole
 struct Profile {
   ProfileFormat format = ProfileFormat::kKineto;
   StringTable text;
-  std::vector<Launch> kernels;
-  std::vector<Launch> copies;      // copies and fills
-  std::vector<RuntimeCall> calls;  // calls that launch nothing only where a launch names them
-  std::vector<CpuOp> ops;
-  // By operator: its number in an execution trace of the same run (execution_trace.h), kNoId where
-  // it has none; empty where no operator has one.
-  std::vector<uint64_t> record_ids;
-  std::vector<GpuRange> gpu_ranges;
+  Rows<Launch> kernels;
+  Rows<Launch> copies;      // copies and fills
+  Rows<RuntimeCall> calls;  // calls that launch nothing only where a launch names them
+  Rows<CpuOp> ops;
+  // By operator: its number in an execution trace of the same run (execution_trace.h), kNone32
+  // where it has none that fits; empty where no operator has one.
+  Rows<uint32_t> record_ids;
+  Rows<GpuRange> gpu_ranges;
   // Nodes of graphs by their creation, and by kernel which node it is; node_of is empty where the
   // format has none, and as long as kernels otherwise.
   std::vector<GraphNode> nodes;
-  std::vector<uint32_t> node_of;
+  Rows<uint32_t> node_of;
   // Every event is in one of the tables above or among the skipped ones; damaged ones are in loss.
   uint64_t events = 0;
   uint64_t skipped = 0;

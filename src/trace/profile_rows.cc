@@ -49,7 +49,7 @@ void ProfileRows::DropIdleCalls() {
   for (const auto* launches : {&profile_.kernels, &profile_.copies}) {
     for (const Launch& launch : *launches) launched.insert(launch.correlation);
   }
-  profile_.skipped += std::erase_if(profile_.calls, [&](const RuntimeCall& call) {
+  profile_.skipped += erase_if(profile_.calls, [&](const RuntimeCall& call) {
     return call.correlation == kNoId || !launched.contains(call.correlation);
   });
 }

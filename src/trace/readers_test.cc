@@ -117,7 +117,7 @@ TEST(Readers, ReadOperatorsAndSizesOfNvtx) {
   const Profile profile = Read(kData / "nsys_3_25.sqlite");
   ASSERT_EQ(profile.ops.size(), 4U);
   EXPECT_EQ(profile.text.Text(profile.ops[1].name), "aten::mm");
-  EXPECT_EQ(profile.text.Text(profile.ops[1].dims), "[[300, 1024], [1024, 512]]");
+  EXPECT_EQ(OpTextsOf(profile.ops[1].arguments, profile.text).dims, "[[300, 1024], [1024, 512]]");
   EXPECT_FALSE(profile.ops[1].annotation);
   EXPECT_TRUE(profile.ops[0].annotation);
   EXPECT_TRUE(profile.shapes_recorded);
@@ -209,13 +209,15 @@ TEST(Readers, CallKernelsWithoutANameByTheirNumber) {
   const Result<Profile> sheet = ReadRocprofCsv(
       ByteSource::FromMemory("Kernel_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n17,,10,15\n"));
   ASSERT_THAT(sheet, IsOk());
-  EXPECT_EQ(sheet->text.Text(sheet->kernels.at(0).name), "[kernel 17]");
+  ASSERT_EQ(sheet->kernels.size(), 1U);
+  EXPECT_EQ(sheet->text.Text(sheet->kernels[0].name), "[kernel 17]");
   const Result<Profile> document = ReadRocprofJson(ByteSource::FromMemory(
       R"({"rocprofiler-sdk-tool": [{"buffer_records": {"hsa_api": [{"kind": 1}, {"kind": 2}],
       "kernel_dispatch": [{"start_timestamp": 10, "end_timestamp": 15,
                            "dispatch_info": {"kernel_id": 17}}]}}]})"));
   ASSERT_THAT(document, IsOk());
-  EXPECT_EQ(document->text.Text(document->kernels.at(0).name), "[kernel 17]");
+  ASSERT_EQ(document->kernels.size(), 1U);
+  EXPECT_EQ(document->text.Text(document->kernels[0].name), "[kernel 17]");
   EXPECT_EQ(document->skipped, 2U);  // calls of another interface are counted
   ExpectReconciled(*document);
 }

@@ -44,8 +44,11 @@ constexpr std::array<SlotKey, 6> kSlots = {{{"\"ts\":", Slot::kTime},
 
 class Template : public EventSink {
  public:
-  Taken TakeEvent(std::string_view event, Extent extent) override {
+  explicit Template(EventLayout layout) : layout_(layout) {}
+
+  Taken TakeEvent(std::string_view original, Extent extent) override {
     if (extent == Extent::kBeginning) return Taken::kDamaged;
+    const std::string event = WithLayout(original, layout_);
     const bool metadata = Member(event, "\"ph\":").starts_with("\"M\"");
     std::vector<Piece>& pieces = metadata ? once_ : each_;
     (metadata ? events_once_ : events_each_) += 1;
@@ -142,6 +145,7 @@ class Template : public EventSink {
     last_ = std::max({last_, *start, *start + std::max<int64_t>(dur, 0)});
   }
 
+  EventLayout layout_;
   std::string text_;
   std::string members_;
   std::vector<Piece> once_;
@@ -173,7 +177,7 @@ Result<Replicated> ReplicateProfile(const std::filesystem::path& from,
                                     const std::filesystem::path& to,
                                     const ReplicateOptions& options,
                                     const std::function<void(uint64_t bytes)>& progress) {
-  Template events;
+  Template events(options.layout);
   TRY_IN(ReadTemplate(from, events), "replicating a profile");
   OutputFile file = TRY(OutputFile::Create(to));
   const bool one_line = options.layout == EventLayout::kOneLine;

@@ -7,13 +7,9 @@
 #include <functional>
 
 #include "base/result.h"
+#include "trace/event_layout.h"
 
 namespace roofmark::trace {
-
-enum class EventLayout {
-  kNative,  // a line break before each event, as Kineto writes
-  kOneLine,
-};
 
 struct ReplicateOptions {
   uint64_t bytes = 0;   // at least that many, before compression; whole copies

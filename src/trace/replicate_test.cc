@@ -50,6 +50,18 @@ TEST_F(Replicate, MultipliesEveryTotalInEveryLayout) {
   }
 }
 
+TEST_F(Replicate, WritesEventsAsKinetoDoesOrOnOneLine) {
+  const std::string line =
+      R"({"ph": "X", "name": "a: {\"}, b", "ts": 1.5, "dur": 2, "args": {"x": [[1, 2], []], "y": {}}})";
+  const std::string native =
+      "{\n    \"ph\": \"X\", \"name\": \"a: {\\\"}, b\",\n    \"ts\": 1.5, \"dur\": 2,\n"
+      "    \"args\": {\n      \"x\": [[1, 2], []], \"y\": {}\n    }\n  }";
+  EXPECT_EQ(WithLayout(line, EventLayout::kNative), native);
+  EXPECT_EQ(WithLayout(native, EventLayout::kOneLine), line);
+  EXPECT_EQ(WithLayout(native, EventLayout::kNative), native);
+  EXPECT_EQ(WithLayout("{}", EventLayout::kNative), "{}");
+}
+
 TEST_F(Replicate, GrowsToTheSizeThatIsAskedFor) {
   const fs::path original = kSource / "examples/profiles/moe_decode.json.gz";
   const fs::path made = folder_.path() / "big.json";

@@ -56,16 +56,23 @@ bool SqliteRow::Has(size_t column) const {
   return places_[column] >= 0 && sqlite3_column_type(statement_, places_[column]) != SQLITE_NULL;
 }
 
+std::optional<int64_t> SqliteRow::IntIf(size_t column) const {
+  if (places_[column] < 0) return std::nullopt;
+  sqlite3_value* const value = sqlite3_column_value(statement_, places_[column]);
+  if (sqlite3_value_type(value) == SQLITE_NULL) return std::nullopt;
+  return sqlite3_value_int64(value);
+}
+
 int64_t SqliteRow::Int(size_t column) const {
   return places_[column] < 0 ? 0 : sqlite3_column_int64(statement_, places_[column]);
 }
 
 std::string_view SqliteRow::Text(size_t column) const {
   if (places_[column] < 0) return {};
-  const auto* text = sqlite3_column_text(statement_, places_[column]);
+  sqlite3_value* const value = sqlite3_column_value(statement_, places_[column]);
+  const auto* text = sqlite3_value_text(value);
   if (text == nullptr) return {};
-  return {reinterpret_cast<const char*>(text),
-          static_cast<size_t>(sqlite3_column_bytes(statement_, places_[column]))};
+  return {reinterpret_cast<const char*>(text), static_cast<size_t>(sqlite3_value_bytes(value))};
 }
 
 struct SqliteRows::State {
@@ -177,13 +184,15 @@ Result<SqliteRows> SqliteRows::OpenFile(const fs::path& path) {
     return Fail(fs::exists(path) ? ErrorKind::kIo : ErrorKind::kNotFound,
                 fmt::format("{}: {}", path.string(), error.message()));
   }
-  // An immutable file needs no locks, so it may lie where nobody can write; but then SQLite does
-  // not look at the log of a writer that never closed it, which holds rows.
+  // No connection is shared by threads. An immutable file needs no locks, so it may lie where
+  // nobody can write; but then SQLite does not look at the log of a writer that never closed it,
+  // which holds rows.
   const fs::path log = path.string() + "-wal";
   const bool has_log = fs::exists(log, error) && fs::file_size(log, error) > 0;
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(Uri(path, !has_log).c_str(), &raw,
-                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  const int code =
+      sqlite3_open_v2(Uri(path, !has_log).c_str(), &raw,
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   state->db.reset(raw);
   if (code != SQLITE_OK) TRY(state->Judge(code));
   TRY(state->Begin());
@@ -195,7 +204,8 @@ Result<SqliteRows> SqliteRows::FromMemory(std::string_view bytes) {
   state->path = "memory";
   state->bytes = bytes.size();
   sqlite3* raw = nullptr;
-  int code = sqlite3_open_v2(":memory:", &raw, SQLITE_OPEN_READWRITE, nullptr);
+  int code =
+      sqlite3_open_v2(":memory:", &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   state->db.reset(raw);
   if (code != SQLITE_OK) TRY(state->Judge(code));
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
@@ -247,21 +257,6 @@ Result<void> SqliteRows::Scan(std::string_view table, std::span<const char* cons
     visit(row);
   }
   return state_->Judge(code);
-}
-
-Result<size_t> SqliteRows::RowsAtMost(std::string_view table) {
-  if (!HasTable(table)) return 0;
-  // A table without row numbers has none to ask for; that is no damage.
-  const std::string sql = "SELECT max(rowid) FROM " + Quoted(table) + " NOT INDEXED";
-  sqlite3_stmt* raw = nullptr;
-  sqlite3_prepare_v2(state_->db.get(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
-  const StatementHandle statement(raw);
-  if (statement == nullptr || sqlite3_step(statement.get()) != SQLITE_ROW) return 0;
-  // A number that a file of this size cannot hold is damage, which Scan reports.
-  constexpr int64_t kLeastRow = 16;
-  const int64_t last = sqlite3_column_int64(statement.get(), 0);
-  if (last <= 0 || last > static_cast<int64_t>(state_->bytes) / kLeastRow) return 0;
-  return static_cast<size_t>(last);
 }
 
 struct SqliteRows::Lookup::Inner {

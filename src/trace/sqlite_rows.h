@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,10 +30,12 @@ class SqliteRow {
 
   bool Has(size_t column) const;  // there is such a column, and it is not null
   int64_t Int(size_t column) const;
+  // Nothing where Has says no; quicker than asking twice.
+  std::optional<int64_t> IntIf(size_t column) const;
   int64_t IntOr(size_t column, int64_t otherwise) const {
-    return Has(column) ? Int(column) : otherwise;
+    return IntIf(column).value_or(otherwise);
   }
-  std::string_view Text(size_t column) const;  // until the next row; empty where null
+  std::string_view Text(size_t column) const;  // until the next row; without data where null
 
  private:
   sqlite3_stmt* statement_;
@@ -60,10 +63,6 @@ class SqliteRows {
   // has none. A page that does not read ends the scan: see damage(). Errors: kIo.
   Result<void> Scan(std::string_view table, std::span<const char* const> columns,
                     const std::function<void(const SqliteRow&)>& visit);
-
-  // How many rows the table has at most, by its last row's number: to make room for them. 0 where
-  // that is not known. Errors: kIo.
-  Result<size_t> RowsAtMost(std::string_view table);
 
   // The text of `column` in the row whose `key` is `id`, quick where the key is the table's own;
   // else the whole table is read once, at the first call.

@@ -22,6 +22,20 @@ uint64_t Mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// Equal sizes. Most texts are a few words long, which is quicker than a call.
+bool SameBytes(const char* a, const char* b, size_t size) {
+  if (size > 64) return std::memcmp(a, b, size) == 0;
+  size_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    if (Load(a + at, 8) != Load(b + at, 8)) return false;
+  }
+  if (size >= 8) return Load(a + size - 8, 8) == Load(b + size - 8, 8);
+  for (; at < size; ++at) {
+    if (a[at] != b[at]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 uint64_t HashText(std::string_view text) {
@@ -58,7 +72,12 @@ size_t StringTable::SlotOf(uint64_t hash, std::string_view text) const {
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
   while (slots_[at].id != kNoText) {
-    if (slots_[at].hash == hash && texts_[slots_[at].id] == text) return at;
+    if (slots_[at].hash == hash) {
+      const std::string_view known = texts_[slots_[at].id];
+      if (known.size() == text.size() && SameBytes(known.data(), text.data(), text.size())) {
+        return at;
+      }
+    }
     at = (at + 1) & mask;
   }
   return at;

@@ -12,18 +12,18 @@ namespace {
 // Distinct names, and correlation ids that several kernels share.
 void CountDistinct(const Profile& profile, Totals& totals) {
   std::vector<bool> seen(profile.text.size());
-  IdIndex by_correlation(profile.kernels.size());
-  for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
-    const Launch& kernel = profile.kernels[row];
+  uint64_t without = 0;
+  for (const Launch& kernel : profile.kernels) {
     if (!seen[kernel.name]) {
       seen[kernel.name] = true;
       ++totals.names;
     }
-    by_correlation.Add(kernel.correlation, row);
-    // The second of an id, and no further one.
-    const uint32_t first = by_correlation.First(kernel.correlation);
-    if (first != row && by_correlation.Next(first) == row) ++totals.corr_ids_with_many_kernels;
+    if (kernel.correlation == kNoId) ++without;
   }
+  const IdIndex by_correlation(profile.kernels.size(),
+                               [&](uint32_t row) { return profile.kernels[row].correlation; });
+  // Those without an id share that.
+  totals.corr_ids_with_many_kernels = by_correlation.shared() + (without > 1 ? 1 : 0);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const IdIn
     const uint32_t op = ops.First(kernel.external_id);
     if (op == kNone32) continue;
     ++totals.kernels_extid_op;
-    if (profile.ops[op].dims == kNoText) continue;
+    if (!HasDims(profile.ops[op].arguments, profile.text)) continue;
     ++totals.kernels_extid_op_shaped;
     totals.shaped_ns += kernel.dur_ns;
   }

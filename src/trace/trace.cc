@@ -195,11 +195,17 @@ Json FindingsToJson(const std::vector<Finding>& findings) {
 void AddTimes(const ProfileAggregate& aggregate, Json& json) {
   std::map<std::string, int64_t> by_operator;
   std::map<Phase, int64_t> by_phase;
+  int64_t folded = 0;
+  int64_t folded_ns = 0;
   int64_t shaped = 0;
   int64_t unattributed = 0;
   for (const AggregateCell& cell : aggregate.cells) {
     by_phase[cell.phase] += cell.exposed_ns;
     if (!cell.axes.empty()) shaped += cell.exposed_ns;
+    if (cell.folded > 0) {
+      folded += cell.folded;
+      folded_ns += cell.exposed_ns;
+    }
     if (cell.op.empty()) {
       unattributed += cell.exposed_ns;
     } else {
@@ -207,6 +213,7 @@ void AddTimes(const ProfileAggregate& aggregate, Json& json) {
     }
   }
   json.Set("unattributed_ns", unattributed).Set("with_shape_ns", shaped);
+  json.Set("folded_shapes", folded).Set("folded_ns", folded_ns);
   std::vector<std::pair<std::string, int64_t>> sorted(by_operator.begin(), by_operator.end());
   std::ranges::stable_sort(sorted, std::greater<>(),
                            [](const auto& entry) { return entry.second; });
@@ -269,6 +276,15 @@ Captures ReadCaptures(const fs::path& path, const MineOptions& options,
   return captures;
 }
 
+// The indexes that this takes are gone afterwards.
+std::pair<Totals, LinkedProfile> TotalsAndLinks(const Profile& profile, const OpForest& forest,
+                                                const Exposure& exposure) {
+  const CallFinder calls(profile);
+  const IdIndex ops = OpsByExternalId(profile);
+  const Totals totals = ComputeTotals(profile, calls, ops, exposure);
+  return {totals, LinkKernels(profile, calls, forest, ops, totals)};
+}
+
 }  // namespace
 
 Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
@@ -276,12 +292,10 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   Profile profile = TRY(ReadProfile(path));
   std::vector<std::string> captures_lost;
   const Json traced = AddExecutionTraces(path, options, profile, captures_lost);
-  const CallFinder calls(profile);
-  const Exposure exposure = ComputeExposure(profile.kernels);
-  const IdIndex ops = OpsByExternalId(profile);
-  const Totals totals = ComputeTotals(profile, calls, ops, exposure);
+  profile.record_ids = {};
   const OpForest forest(profile);
-  const LinkedProfile linked = LinkKernels(profile, calls, forest, ops, totals);
+  const Exposure exposure = ComputeExposure(profile.kernels);
+  const auto [totals, linked] = TotalsAndLinks(profile, forest, exposure);
   Captures captures;
   // Only graphs need captures, and captures are large.
   if (totals.graph_kernels > 0) captures = ReadCaptures(path, options, captures_lost);
@@ -305,6 +319,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   aggregate.truncated = profile.loss.truncated();
   aggregate.cells = MakeCells(profile, attribution, exposure);
   Normalise(aggregate);
+  FoldShapes(aggregate, options.most_shapes);
   // Every nanosecond lands in a cell.
   int64_t in_cells = 0;
   for (const AggregateCell& cell : aggregate.cells) in_cells += cell.exposed_ns;

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/aggregate.h"
+#include "model/fold_shapes.h"
 #include "trace/attribution.h"
 #include "trace/check_profile.h"
 #include "trace/rules.h"
@@ -34,7 +35,8 @@ struct MineOptions {
   int64_t ranks = 0;   // cards of a run; 0 where nobody said
   // Sizes of the model, by name as in its config.json: for shapes that the profile lacks.
   std::map<std::string, int64_t, std::less<>> facts;
-  std::string explain;  // kernels whose names hold this are explained; empty = none
+  size_t most_shapes = kMostShapes;  // of each operator; see FoldShapes
+  std::string explain;               // kernels whose names hold this are explained; empty = none
 };
 
 // Time that nothing claims, by kernel, largest first.

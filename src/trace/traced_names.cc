@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "trace/op_forest.h"
+#include "trace/op_texts.h"
 #include "trace/step_label.h"
 
 namespace roofmark::trace {
@@ -204,7 +205,9 @@ NamesMatched AddArgumentsByNames(const ExecutionTrace& trace, Profile& profile) 
         static_cast<double>(match.found) >= kFloor * static_cast<double>(rows.size());
     if (same_program) matched.disputed += match.disputed;
     for (const auto& [row, arguments] : match.given) {
-      if (!same_program || profile.ops[row].dims != kNoText || arguments->dims.empty()) continue;
+      if (!same_program || HasDims(profile.ops[row].arguments, profile.text) ||
+          arguments->dims.empty())
+        continue;
       GiveArguments(*arguments, row, profile);
       ++matched.given;
     }

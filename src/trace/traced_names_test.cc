@@ -6,6 +6,7 @@
 
 #include "base/testing.h"
 #include "trace/mining_for_tests.h"
+#include "trace/op_texts.h"
 #include "trace/public_traces_for_tests.h"
 
 namespace roofmark::trace {
@@ -47,7 +48,8 @@ Names SizesOf(const Profile& profile) {
   Names sizes;
   for (const CpuOp& op : profile.ops) {
     if (op.annotation) continue;
-    sizes.emplace_back(op.dims == kNoText ? "-" : profile.text.Text(op.dims));
+    const std::string_view dims = OpTextsOf(op.arguments, profile.text).dims;
+    sizes.emplace_back(dims.empty() ? "-" : dims);
   }
   return sizes;
 }
