@@ -128,6 +128,11 @@ struct Profile {
   uint64_t bytes = 0;         // inflated
   uint64_t stored_bytes = 0;  // as in the file
   ReadLoss loss;
+
+  // Rows that are kept.
+  uint64_t records() const {
+    return kernels.size() + copies.size() + calls.size() + ops.size() + gpu_ranges.size();
+  }
 };
 
 // Reads a profile of any format, which its content decides and not its name (profile_format.h).

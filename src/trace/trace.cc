@@ -124,7 +124,10 @@ std::vector<UnknownKernel> Unknown(const ProfileAggregate& aggregate, const Prof
 
 Json TotalsToJson(const Totals& totals, const Profile& profile) {
   Json json = Json::MakeObject();
-  json.Set("events", totals.events).Set("kernels", totals.kernels).Set("names", totals.names);
+  json.Set("events", totals.events)
+      .Set("records", profile.records())
+      .Set("kernels", totals.kernels)
+      .Set("names", totals.names);
   json.Set("sum_kernel_ns", totals.sum_kernel_ns).Set("union_ns", totals.union_ns);
   json.Set("devices", totals.devices).Set("memcpy", totals.memcpy);
   json.Set("memcpy_ns", totals.memcpy_ns).Set("python_events", totals.python_events);
