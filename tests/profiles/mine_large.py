@@ -48,9 +48,9 @@ def main():
         large.unlink(missing_ok=True)
     same = totals["sum_kernel_ns"] == made["copies"] * original["sum_kernel_ns"]
     bound = 64e6 + 60 * totals["records"]
-    print(f"{made['bytes'] / 1e9:.1f} GB, {totals['events']:,} events, {totals['records']:,} records "
-          f"kept: {made['bytes'] / 1e6 / seconds:.0f} MB/s, at most {peak / 1e6:.0f} MB (bound: "
-          f"{bound / 1e6:.0f}),\n{'the total is' if same else 'THE TOTAL IS NOT'} "
+    print(f"{made['bytes'] / 1e9:.1f} GB, {totals['events']:,} events, {totals['records']:,} "
+          f"records kept: {made['bytes'] / 1e6 / seconds:.0f} MB/s, at most {peak / 1e6:.0f} MB "
+          f"(bound: {bound / 1e6:.0f}),\n{'the total is' if same else 'THE TOTAL IS NOT'} "
           f"{made['copies']} times the original's")
     if not same or peak > bound:
         sys.exit(1)

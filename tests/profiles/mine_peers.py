@@ -81,9 +81,9 @@ def main():
     processor = os.environ.get("ROOFMARK_TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
     has_hta = importlib.util.find_spec("hta") is not None
     if not processor:
-        print("Perfetto's trace processor: skipped. Its package on PyPI holds no binary but fetches "
-              "one from elsewhere at its\nfirst use; put trace_processor_shell on PATH or name it "
-              "in ROOFMARK_TRACE_PROCESSOR.")
+        print("Perfetto's trace processor: skipped. Its package on PyPI holds no binary but fetches"
+              "\none from elsewhere at its first use; put trace_processor_shell on PATH or name it "
+              "in\nROOFMARK_TRACE_PROCESSOR.")
     if not has_hta:
         print("HolisticTraceAnalysis: skipped (not installed)")
     print(f"{'':34} {'seconds':>8} {'MB/s':>8} {'peak MB':>8} {'kernels':>8} {'kernel ns':>15}")
