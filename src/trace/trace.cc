@@ -265,7 +265,11 @@ std::pair<Totals, LinkedProfile> TotalsAndLinks(const Profile& profile, const Op
 
 Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
                                    const MineOptions& options) {
-  Profile profile = TRY(ReadProfile(path));
+  const auto asks = [&](std::string_view op) {
+    const OpRule* rule = rules.FindOp(op);
+    return rule != nullptr && rule->AsksForArguments();
+  };
+  Profile profile = TRY(ReadProfile(path, {.wants_arguments = asks}));
   std::vector<std::string> captures_lost;
   AddExecutionTraces(path, options, profile, captures_lost);
   profile.record_ids = {};
