@@ -29,6 +29,9 @@ Json CellToJson(const AggregateCell& cell, const std::vector<std::string>& names
   if (cell.folded > 0) json.Set("folded", cell.folded);
   json.Set("calls", cell.calls).Set("launches", cell.launches);
   json.Set("sum_ns", cell.sum_ns).Set("exposed_ns", cell.exposed_ns);
+  if (cell.elsewhere_ns > 0 || cell.elsewhere_calls > 0) {
+    json.Set("elsewhere_ns", cell.elsewhere_ns).Set("elsewhere_calls", cell.elsewhere_calls);
+  }
   Json kernels = Json::MakeArray();
   for (const auto& [name, use] : cell.kernels) {
     const auto at = std::ranges::lower_bound(names, name) - names.begin();
@@ -114,6 +117,10 @@ Result<AggregateCell> CellFromJson(const Json& json, const Json::Array& names) {
   cell.launches = TRY(Count(json, "launches"));
   cell.sum_ns = TRY(Count(json, "sum_ns"));
   cell.exposed_ns = TRY(Count(json, "exposed_ns"));
+  if (json.Find("elsewhere_ns") != nullptr) {
+    cell.elsewhere_ns = TRY(Count(json, "elsewhere_ns"));
+    cell.elsewhere_calls = TRY(Count(json, "elsewhere_calls"));
+  }
   TRY(ReadKernels(json, names, cell));
   if (const Json* durations = json.Find("durations")) {
     cell.durations = TRY_IN(Spread::FromJson(*durations), "durations");
@@ -237,6 +244,8 @@ void AddCounts(const AggregateCell& cell, AggregateCell& into) {
   AddCount(into.launches, cell.launches);
   AddCount(into.sum_ns, cell.sum_ns);
   AddCount(into.exposed_ns, cell.exposed_ns);
+  AddCount(into.elsewhere_ns, cell.elsewhere_ns);
+  AddCount(into.elsewhere_calls, cell.elsewhere_calls);
   for (const auto& [name, use] : cell.kernels) {
     AddCount(into.kernels[name].launches, use.launches);
     AddCount(into.kernels[name].sum_ns, use.sum_ns);

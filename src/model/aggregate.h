@@ -36,6 +36,10 @@ struct AggregateCell {
   int64_t launches = 0;    // of kernels
   int64_t sum_ns = 0;      // of their durations
   int64_t exposed_ns = 0;  // of their share of the device's busy time
+  // Calls of mixed steps have a part of their time in the cell of each phase and are counted in one
+  // of the two. What the calls of this cell have in the other one, and how many are counted there:
+  int64_t elsewhere_ns = 0;
+  int64_t elsewhere_calls = 0;
   std::map<std::string, KernelUse> kernels;
   Spread durations;  // of launches, ns
   // What calls were beyond their shape: "true.AXIS", the size before a graph padded it; "AXIS", the
@@ -43,9 +47,12 @@ struct AggregateCell {
   // lists.
   std::map<std::string, Spread> measures;
 
-  // Mean time of one call as deployed. 0 where there is none.
+  // Mean time of one call as deployed: the whole call's, also where its step was mixed, since its
+  // shape is the whole call's too. 0 where there is none.
   double DeployedNs() const {
-    return calls == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(calls);
+    const double all = static_cast<double>(calls) + static_cast<double>(elsewhere_calls);
+    const double ns = static_cast<double>(sum_ns) + static_cast<double>(elsewhere_ns);
+    return all > 0 ? ns / all : 0;
   }
   bool operator==(const AggregateCell&) const = default;
 };

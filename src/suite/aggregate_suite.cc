@@ -37,7 +37,10 @@ Result<void> TakeEntry(const Json& entry, const std::string& provenance,
   const std::string name = TRY(entry.String("operator"));
   const auto found = operators.find(name);
   if (found == operators.end()) {
-    return Fail(ErrorKind::kNotFound, fmt::format("there is no card of operator '{}'", name));
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("there is no card of operator '{}'; name the folder that has it in "
+                            "ROOFMARK_OPERATORS, or build the suite again",
+                            name));
   }
   Json line = Json::MakeObject();
   line.Set("id", TRY(entry.String("shape"))).Set("tier", TierName(Tier::kMined));

@@ -129,7 +129,7 @@ using Key = std::tuple<std::string, Axes, std::map<std::string, std::string>, Ph
 
 struct Building {
   FleetCell cell;
-  std::map<std::string, std::pair<int64_t, int64_t>> by_device;  // sum_ns, calls
+  std::map<std::string, AggregateCell> by_device;  // for the time of a call
 };
 
 void AddCell(const AggregateCell& cell, const std::string& device, Building& into) {
@@ -139,8 +139,11 @@ void AddCell(const AggregateCell& cell, const std::string& device, Building& int
   sums.dtypes = cell.dtypes;
   sums.phase = cell.phase;
   AddCounts(cell, sums);
-  AddCount(into.by_device[device].first, cell.sum_ns);
-  AddCount(into.by_device[device].second, cell.calls);
+  AggregateCell& there = into.by_device[device];
+  AddCount(there.sum_ns, cell.sum_ns);
+  AddCount(there.calls, cell.calls);
+  AddCount(there.elsewhere_ns, cell.elsewhere_ns);
+  AddCount(there.elsewhere_calls, cell.elsewhere_calls);
 }
 
 }  // namespace
@@ -181,9 +184,7 @@ FleetWeights WeighWindows(const std::vector<WeighedWindow>& windows, ShareKind k
     entry.cell.share = ShareOfParts(entry.cell.parts, weights.units);
     weights.total += entry.cell.share.value;
     for (const auto& [device, sums] : entry.by_device) {
-      if (sums.second == 0) continue;
-      entry.cell.deployed_ns[device] =
-          static_cast<double>(sums.first) / static_cast<double>(sums.second);
+      if (const double ns = sums.DeployedNs(); ns > 0) entry.cell.deployed_ns[device] = ns;
     }
     weights.cells.push_back(std::move(entry.cell));
   }

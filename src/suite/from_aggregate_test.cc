@@ -66,6 +66,15 @@ TEST(AggregateWeights, WeighProfilesByCardHours) {
   EXPECT_DOUBLE_EQ(weights.card_hours, 4);
 }
 
+TEST(AggregateWeights, KnowTheWholeTimeOfCallsThatMixedStepsShare) {
+  AggregateCell decode = Norm(40, 2000);
+  decode.calls = decode.launches = 0;  // which are counted with prefill
+  decode.elsewhere_calls = 2;
+  decode.elsewhere_ns = 6000;
+  const FleetWeights weights = WeighAggregate(Of({ProfileOf("a", {decode})}));
+  EXPECT_DOUBLE_EQ(weights.cells[0].deployed_ns.at("NVIDIA H200"), 4000);
+}
+
 TEST(AggregateWeights, CountTheHoursOfAGroupOnce) {
   std::vector<ProfileAggregate> profiles = {
       ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat", 3),
