@@ -54,7 +54,7 @@ void PrintFleet(const Aggregate& aggregate) {
   const std::vector<TableRow> rows = RowsOf(weights, single);
   const bool units = weights.units.size() > 1;
   const bool recorded = single < 1 && !weights.units_are_profiles;
-  fmt::print("\n{} profiles{}", weights.profiles,
+  fmt::print("\n{} profile{}{}", weights.profiles, weights.profiles == 1 ? "" : "s",
              weights.card_hours > 0 ? fmt::format(", {:.0f} card-hours", weights.card_hours) : "");
   if (units && !weights.units_are_profiles) {
     fmt::print(", {} applications that weigh like {:.1f} equal ones", weights.applications.size(),

@@ -36,6 +36,9 @@ Result<std::string> RankText(const Json& row) {
 }
 
 Result<void> PrintOperators(const Json& suite) {
+  // Of one application nobody can tell what others like it do.
+  const std::string interval = TRY(TRY(suite.ObjectAt("fleet"))->String("interval"));
+  const bool several = interval.find("over applications") != std::string::npos;
   fmt::print("{:28} {:>8} {:>16} {:>16} {:>6} {:>12}\n", "share of GPU time (95 %)", "",
              "recorded again", "fleets like it", "rank", "in workloads");
   for (const Json& row : TRY(suite.ArrayAt("operators"))->array()) {
@@ -43,8 +46,8 @@ Result<void> PrintOperators(const Json& suite) {
     const double low = TRY(share.Double("low"));
     fmt::print("{:28} {:>6.2f} % {:>16} {:>16} {:>6} {:>10.2f} %\n", TRY(row.String("operator")),
                100 * TRY(share.Double("value")), TRY(RecordedText(row)),
-               IntervalText(low, TRY(share.Double("high"))), TRY(RankText(row)),
-               100 * TRY(row.Double("in_workloads")));
+               several ? IntervalText(low, TRY(share.Double("high"))) : "one only",
+               TRY(RankText(row)), 100 * TRY(row.Double("in_workloads")));
   }
   fmt::print("{}", kIntervalsExplained);
   return {};

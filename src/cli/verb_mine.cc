@@ -109,7 +109,8 @@ Result<int> Mine(const MineArgs& args) {
   }
   PrintFleet(fleet.aggregate);
   if (!args.out.empty()) {
-    fmt::print("\naggregate of {} profiles: {}\n", fleet.aggregate.profiles().size(),
+    const size_t profiles = fleet.aggregate.profiles().size();
+    fmt::print("\naggregate of {} profile{}: {}\n", profiles, profiles == 1 ? "" : "s",
                args.out.string());
   }
   return 0;
