@@ -110,6 +110,8 @@ class Contestant {
 
  private:
   static constexpr const char* kWorkspace = "workspace";
+  // For mapping and unmapping, which run no code of the candidate.
+  static constexpr double kMapTimeoutS = 30;
   static std::string OutputName(size_t slot);
   Contestant(Candidate candidate, const Operator& op, const device::DeviceInfo& device,
              TempDir stage)
