@@ -40,13 +40,13 @@ def _quantise(z, row_group, group, faint, gen):
     tall, wide = _groups(rows, row_group), _groups(columns, group)
     z = torch.nn.functional.pad(z, (0, wide * group - columns, 0, tall * row_group - rows))
     blocks = z.view(tall, row_group, wide, group)
-    largest = blocks.abs().amax(dim=(1, 3)).clamp(min=1e-6)
+    largest = torch.linalg.vector_norm(blocks, ord=float("inf"), dim=(1, 3)).clamp(min=1e-6)
     top = torch.full_like(largest, fp8.MAX_VALUE["f8_e4m3fn"])
     if faint:
         chosen = torch.rand((tall, wide), generator=gen, device=z.device) < 0.25
         chosen[:, 0] = True
         top = torch.where(chosen, top * 2.0**-14, top)
-    codes = fp8.encode(blocks * (top / largest)[:, None, :, None])
+    codes = fp8.encode(blocks * (top / largest)[:, None, :, None], finite=True)
     spread = torch.exp(0.7 * torch.randn((tall, wide), generator=gen, device=z.device))
     scales = largest / top * spread
     return codes.view(tall * row_group, wide * group)[:rows, :columns].contiguous(), scales

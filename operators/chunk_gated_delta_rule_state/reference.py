@@ -74,21 +74,22 @@ def reference(shape, k, w, u, g, state, state_indices, cu_seqlens):
     for seqs in gated_delta.batches(lens, max(1, _ELEMENTS // size)):
         slot = state_indices[torch.tensor(seqs, device=u.device)].to(torch.int64)
         now = state[slot].to(torch.float64)
-        for n in range(-(-lens[seqs[0]] // chunk)):
-            live = [s for s in seqs if lens[s] > n * chunk]
-            begin = [starts[s] + n * chunk for s in live]
-            end = [min(starts[s + 1], first + chunk) for s, first in zip(live, begin)]
-            rows, real = gated_delta.chunk_rows(begin, end, chunk, u.device)
-            before = now[: len(live)]
-            h[torch.tensor([row_of_h[s] + n for s in live], device=u.device)] = before.to(h.dtype)
+        first_row = torch.tensor([row_of_h[s] for s in seqs], device=u.device)
+        chunks = gated_delta.Chunks(starts, seqs, chunk, u.device)
+        for n in range(len(chunks)):
+            live, rows, real = chunks.at(n)
+            before = now[:live]
+            h[first_row[:live] + n] = before.to(h.dtype)
             wide_w = w[rows].to(torch.float64).transpose(1, 2)
             value = u[rows].to(torch.float64).transpose(1, 2) - wide_w @ before
-            v_new[rows[real]] = value.transpose(1, 2)[real].to(v_new.dtype)
+            gated_delta.put(v_new, rows, real, value.transpose(1, 2))
             # Rows that are no tokens repeat the last one: its g is g_last, and they write nothing.
             total = g[rows].to(torch.float64).transpose(1, 2)
-            decay = torch.exp(total[..., -1:] - total) * real[:, None, :]
+            decay = torch.exp(total[..., -1:] - total)
+            if real is not None:
+                decay = decay * real[:, None, :]
             keys = k[rows].to(torch.float64).repeat_interleave(group, dim=2).permute(0, 2, 3, 1)
             kept = torch.exp(total[..., -1])[..., None, None] * before
-            now[: len(live)] = kept + keys @ (value * decay[..., None])
+            now[:live] = kept + keys @ (value * decay[..., None])
         after[slot] = now.to(torch.float32)
     return {"h": h, "v_new": v_new, "state": after}

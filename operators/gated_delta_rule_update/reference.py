@@ -127,25 +127,24 @@ def reference(shape, A_log, a, dt_bias, q, k, v, b, state, state_indices, cu_seq
     for seqs in gated_delta.batches(lens, max(1, _ELEMENTS // size)):
         slot = state_indices[torch.tensor(seqs, device=v.device)].to(torch.int64)
         now = state[slot].to(torch.float64)
-        for at in range(0, lens[seqs[0]], chunk):
-            live = [s for s in seqs if lens[s] > at]
-            begin = [starts[s] + at for s in live]
-            end = [min(starts[s + 1], first + chunk) for s, first in zip(live, begin)]
-            rows, real = gated_delta.chunk_rows(begin, end, chunk, v.device)
-            # Rows that are no tokens have no strength and no decay: they change nothing.
-            there = real[:, None, :].to(torch.float64)
-            beta = torch.sigmoid(b[rows].to(torch.float64)).transpose(1, 2) * there
+        chunks = gated_delta.Chunks(starts, seqs, chunk, v.device)
+        for n in range(len(chunks)):
+            live, rows, real = chunks.at(n)
+            beta = torch.sigmoid(b[rows].to(torch.float64)).transpose(1, 2)
             dt = a[rows].to(torch.float64) + bias
-            g = -rate * torch.logaddexp(dt, torch.zeros_like(dt))
-            got, now[: len(live)] = _step(
-                now[: len(live)],
+            g = (-rate * torch.logaddexp(dt, torch.zeros_like(dt))).transpose(1, 2)
+            if real is not None:
+                # Rows that are no tokens have no strength and no decay: they change nothing.
+                there = real[:, None, :].to(torch.float64)
+                beta, g = beta * there, g * there
+            got, now[:live] = _step(
+                now[:live],
                 _heads_first(_unit(q[rows], eps), group),
                 _heads_first(_unit(k[rows], eps), group),
                 _heads_first(v[rows].to(torch.float64), 1),
                 beta,
-                g.transpose(1, 2) * there,
+                g,
             )
-            got = (got * key_dim**-0.5).transpose(1, 2)[real]
-            out[rows[real]] = got.to(torch.bfloat16)
+            gated_delta.put(out, rows, real, (got * key_dim**-0.5).transpose(1, 2))
         after[slot] = now.to(torch.float32)
     return {"out": out, "state": after}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,6 +26,7 @@ struct MineArgs {
   size_t parts = 0;                // processes, slurm: how many; 0 = as many as files, at most 256
   std::string slurm;               // further options for sbatch
   bool part = false;               // `profiles` is a part to do, as MineElsewhere asks
+  size_t most_shapes = 0;          // merge: of an operator in a profile; 0 = as they are
   std::vector<std::string> without;  // merge: hashes or aggregates to take out
   bool check = false;                // say what each profile lacks instead of mining
   std::string explain;               // part of kernels' names to explain instead; empty = none
@@ -39,6 +41,7 @@ struct GenerateArgs {
   size_t profiles = 1303;  // of the fleet
   size_t applications = 20;
   uint64_t seed = 1;
+  uint64_t recording = 0;  // of the fleet
   fs::path out;
   Format format = Format::kText;
 };
@@ -64,6 +67,11 @@ struct SuiteArgs {
   double coverage = 0.9;                  // build: of each operator and phase, for sure
   uint64_t seed = 1;                      // build, diff: of draws and permutations
   bool busy = false;                      // build: weigh by busy, not by paid card time
+  bool impute = false;                    // build: spread time without a shape
+  fs::path previous;                      // build: the suite that it follows; empty = none
+  fs::path smooth;                        // build: aggregate of an earlier window; empty = none
+  std::optional<double> new_weight;       // build: of the newer window; absent = by variances
+  fs::path judged;                        // build: store of earlier rounds; empty = none
   fs::path rotation;                      // build: where a secret second draw goes; empty = none
   fs::path stubs;                         // build: where cards to fill in go; empty = none
   std::string version;               // release: X.Y.Z; empty = the next patch, for weights only

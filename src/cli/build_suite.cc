@@ -7,10 +7,14 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "cli/args.h"
+#include "cli/mined_suite_table.h"
 #include "pipeline/mine_fleet.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
+#include "store/store.h"
+#include "suite/fleet_diff.h"
 #include "suite/from_aggregate.h"
+#include "suite/refresh.h"
 #include "suite/stub.h"
 
 namespace roofmark::cli {
@@ -34,9 +38,29 @@ Result<std::optional<DeviceCard>> DeviceOfFleet(const Aggregate& aggregate) {
   return found;
 }
 
+// What was attained in earlier rounds, on whatever shapes; those that were refused attained
+// nothing.
+Result<std::vector<suite::Attained>> ReadAttained(const fs::path& path) {
+  const store::Store store = TRY(store::Store::Open(path, OpenMode::kReadOnly));
+  std::vector<suite::Attained> attained;
+  for (const Verdict& verdict : TRY(store.LatestVerdicts({}))) {
+    if (verdict.outcome == Outcome::kNotRun || verdict.outcome == Outcome::kUnsupported) continue;
+    if (verdict.passed() && !verdict.attainment) continue;
+    attained.push_back(
+        {.candidate = fmt::format("{} {} {} {}", verdict.candidate, LaneName(verdict.lane),
+                                  verdict.device, ModeName(verdict.mode)),
+         .workload = verdict.operator_name + "/" + verdict.shape,
+         .attainment = verdict.passed() ? verdict.attainment->median : 0});
+  }
+  return attained;
+}
+
 Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& aggregate) {
   suite::BuildOptions options;
   options.select = {.shapes = args.shapes_wanted, .coverage = args.coverage, .seed = args.seed};
+  options.impute = args.impute;
+  options.new_weight = args.new_weight;
+  if (!args.judged.empty()) options.select.attained = TRY(ReadAttained(args.judged));
   if (args.busy) options.share_of = suite::ShareKind::kBusy;
   if (const std::optional<DeviceCard> card = TRY(DeviceOfFleet(aggregate))) {
     options.cost = [card = *card](const Workload& workload) {
@@ -48,52 +72,47 @@ Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& ag
   return options;
 }
 
+// What a suite is a refresh of.
+struct Earlier {
+  std::optional<Aggregate> aggregate;
+  std::optional<Json> suite;
+};
+
+Result<Earlier> ReadEarlier(const SuiteArgs& args) {
+  if (args.new_weight && args.smooth.empty()) {
+    return Fail(ErrorKind::kUsage,
+                "--new-weight says how much the newer of two windows counts: "
+                "name the older one with --smooth june.json");
+  }
+  Earlier earlier;
+  if (!args.smooth.empty()) earlier.aggregate = TRY(pipeline::ReadAggregate(args.smooth));
+  if (!args.previous.empty()) {
+    earlier.suite = TRY(ReadJson(args.previous));
+    TRY_IN(suite::ShapesOfSuite(*earlier.suite), "--previous " + args.previous.string());
+  }
+  return earlier;
+}
+
 // A second draw of the tail from the same strata, by a secret seed: to be judged now and then, and
 // never shown to whoever writes kernels.
 Result<void> WriteRotation(const SuiteArgs& args, const Aggregate& aggregate,
                            suite::BuildOptions options) {
   options.select.seed = static_cast<uint64_t>(RandomSeed());
   options.draws = 0;
+  options.previous = nullptr;
   const auto operators = TRY(suite::ReadAllOperators());
   const Json suite = TRY(suite::BuildSuite(aggregate, operators, options));
   return WriteFile(args.rotation, suite.Dump(1) + "\n");
 }
 
-void PrintSelection(const Json& suite) {
-  std::map<std::string, int64_t> counts;
-  for (const Json& workload : suite.Find("workloads")->array()) {
-    ++counts[workload.Find("selection")->Find("as")->as_string()];
-  }
-  if (counts["tail"] + counts["robustness"] > 0) {
-    fmt::print("{} for sure ({:.1f} %), {} drawn for the rest, {} extremes without weight\n",
-               counts["certain"], 100 * suite.Find("certain")->as_double(), counts["tail"],
-               counts["robustness"]);
-  }
-  for (const Json& point : suite.Find("coverage_curve")->array()) {
-    fmt::print("{}{:.0f} % by {}",
-               &point == &suite.Find("coverage_curve")->array().front() ? "of what they speak for: "
-                                                                        : ", ",
-               100 * point.Find("of_admitted")->as_double(), point.Find("shapes")->as_int());
-  }
-  fmt::print(" shapes\n");
-}
-
-void PrintBuilt(const Json& suite, const fs::path& out) {
-  fmt::print("{:30} {:>8} {:>18} {:>12}\n", "operator", "share", "95 % interval", "in workloads");
-  for (const Json& row : suite.Find("operators")->array()) {
-    const Json& share = *row.Find("share");
-    fmt::print("{:30} {:>6.2f} % {:>18} {:>10.2f} %\n", row.Find("operator")->as_string(),
-               100 * share.Find("value")->as_double(),
-               fmt::format("[{:.2f}, {:.2f}]", 100 * share.Find("low")->as_double(),
-                           100 * share.Find("high")->as_double()),
-               100 * row.Find("in_workloads")->as_double());
-  }
-  fmt::print("\nmass outside the suite: {:.2f} %\n", 100 * suite.Find("outside")->as_double());
-  fmt::print("{} mined workloads speak for {:.1f} % of the fleet's GPU time",
-             suite.Find("workloads")->array().size(), 100 * suite.Find("coverage")->as_double());
-  fmt::print("; {:.2f} % is unattributed\n", 100 * suite.Find("unattributed")->as_double());
-  PrintSelection(suite);
-  if (!out.empty()) fmt::print("suite: {}\n", out.string());
+// Smoothing lags behind what really changed, so that is told.
+void PrintWhetherChanged(const Aggregate& older, const Aggregate& newer) {
+  const auto diff = suite::DiffFleets(older, newer);
+  if (!diff || diff->permutations == 0 || diff->within_variation <= diff->threshold) return;
+  fmt::print(
+      "applications changed between the windows (p = {:.3f}, `suite diff`): smoothed weights "
+      "lag behind that\n",
+      diff->p_value);
 }
 
 void PrintStubs(const std::vector<suite::Stub>& stubs, Format format) {
@@ -125,7 +144,10 @@ Result<int> BuildSuite(const SuiteArgs& args) {
   }
   const Aggregate aggregate = TRY(pipeline::ReadAggregate(args.name));
   const auto operators = TRY(suite::ReadAllOperators());
-  const suite::BuildOptions options = TRY(OptionsOf(args, aggregate));
+  suite::BuildOptions options = TRY(OptionsOf(args, aggregate));
+  const Earlier earlier = TRY(ReadEarlier(args));
+  if (earlier.aggregate) options.older = &*earlier.aggregate;
+  if (earlier.suite) options.previous = &*earlier.suite;
   const Json suite = TRY(suite::BuildSuite(aggregate, operators, options));
   if (!args.rotation.empty()) TRY(WriteRotation(args, aggregate, options));
   if (!args.out.empty()) TRY(WriteFile(args.out, suite.Dump(1) + "\n"));
@@ -134,7 +156,9 @@ Result<int> BuildSuite(const SuiteArgs& args) {
       fmt::print("{}\n", workload.Dump());
     }
   } else {
-    PrintBuilt(suite, args.out);
+    TRY(PrintMinedSuite(suite));
+    if (!args.out.empty()) fmt::print("suite: {}\n", args.out.string());
+    if (earlier.aggregate) PrintWhetherChanged(*earlier.aggregate, aggregate);
   }
   if (!args.stubs.empty()) {
     PrintStubs(TRY(suite::WriteStubs(aggregate, operators, args.stubs)), args.format);

@@ -8,6 +8,7 @@
 #include "cli/args.h"
 #include "cli/fleet_table.h"
 #include "cli/progress.h"
+#include "model/fold_shapes.h"
 #include "pipeline/mine_fleet.h"
 
 namespace roofmark::cli {
@@ -58,6 +59,16 @@ Result<size_t> Without(const std::string& name, Aggregate& aggregate) {
       hashes, [&](const std::string& hash) { return aggregate.Remove(hash); }));
 }
 
+Aggregate Folded(const Aggregate& aggregate, size_t most) {
+  Aggregate folded;
+  for (const auto& [hash, profile] : aggregate.profiles()) {
+    ProfileAggregate smaller = profile;
+    FoldShapes(smaller, most);
+    folded.Add(std::move(smaller));
+  }
+  return folded;
+}
+
 }  // namespace
 
 Result<int> MergeAggregates(const MineArgs& args) {
@@ -73,6 +84,7 @@ Result<int> MergeAggregates(const MineArgs& args) {
   }
   const size_t repeated = read - merged.profiles().size();
   size_t removed = 0;
+  if (args.most_shapes > 0) merged = Folded(merged, args.most_shapes);
   for (const std::string& name : args.without) removed += TRY(Without(name, merged));
   if (!args.out.empty()) TRY(WriteFile(args.out, merged.ToJson().Dump() + "\n"));
   if (args.format == Format::kJson) {
@@ -84,8 +96,9 @@ Result<int> MergeAggregates(const MineArgs& args) {
                            .Dump());
     return 0;
   }
-  fmt::print("{} profiles of {} aggregates; {} were there more than once, {} taken out\n",
-             merged.profiles().size(), paths.size(), repeated, removed);
+  fmt::print("{} profiles of {} aggregate{}; {} were there more than once, {} taken out\n",
+             merged.profiles().size(), paths.size(), paths.size() == 1 ? "" : "s", repeated,
+             removed);
   PrintFleet(merged);
   if (!args.out.empty()) fmt::print("\naggregate: {}\n", args.out.string());
   return 0;

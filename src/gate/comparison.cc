@@ -59,6 +59,7 @@ class Pair {
   Result<void> Refill(const std::vector<size_t>& slots);
   Result<bool> TimeGroup(Side& side, const std::vector<size_t>& slots, std::vector<double>* times);
   Result<bool> CheckOne(size_t slot);
+  Result<bool> Move();
   bool Owns(Side& side) const;
 
   Session& session_;
@@ -135,7 +136,16 @@ Result<bool> Pair::PlayRound(std::vector<double>* logs) {
     if (!log) return false;
     logs->push_back(*log);
   }
-  return CheckOne(order[random_.Below(order.size())]);
+  return TRY(CheckOne(order[random_.Below(order.size())])) && TRY(Move());
+}
+
+// A block's outputs have places of their own, so that those of no side are better in all of them.
+Result<bool> Pair::Move() {
+  if (session_.device().info().kind != DeviceKind::kCuda) return true;
+  for (Side& side : sides_) {
+    if (!TRY(side.contestant.MoveOutputs(session_.device()))) return false;
+  }
+  return true;
 }
 
 Result<bool> Pair::PlayBlocks(size_t blocks, std::vector<double>* logs) {

@@ -12,6 +12,7 @@
 #include "candidate/vendor.h"
 #include "device/cuda_libraries.h"
 #include "gate/cuda_provenance.h"
+#include "gate/ghost.h"
 #include "gate/ledger.h"
 #include "gate/static_check.h"
 #include "meter/cubin.h"
@@ -26,6 +27,9 @@ constexpr double kCompileTimeoutS = 180;
 constexpr double kStartTimeoutS = 120;
 // Mapping and unmapping, which run no code of the candidate.
 constexpr double kMapTimeoutS = 30;
+// A GPU's memory is allocated in pieces of 2 MiB; outputs move by up to so many of them.
+constexpr int64_t kPlaceBytes = int64_t{2} << 20;
+constexpr uint64_t kPlaces = 32;
 
 // On a CPU the judge waits at the doorbell on a core of its own; threads of the candidate that
 // shared it would be timed waiting for the judge.
@@ -92,7 +96,7 @@ Result<void> Contestant::CopySources() {
 }
 
 Result<void> Contestant::Compile() {
-  const Stretch stretch(Part::kCompile, candidate_.name);
+  const Stretch stretch(Part::kCompile, account());
   provenance_.lane = candidate_.lane;
   if (!RunsOn(candidate_.lane, device_.kind)) return CheckOnly();
   if (IsNative(candidate_.lane)) return CompileNative();
@@ -252,18 +256,26 @@ Result<bool> Contestant::Ask(const Json& request, double timeout_s, Json* reply,
 }
 
 worker::WorkerSpec Contestant::SpecOfWorker() const {
+  std::vector<std::string> environment = ThreadLimits(device_);
+  const bool compiles_by_triton =
+      candidate_.lane == Lane::kTriton || candidate_.lane == Lane::kGluon;
+  if (compiles_by_triton) environment.emplace_back("ROOFMARK_AHEAD=triton");
   return {
       .kind = IsNative(candidate_.lane) ? worker::WorkerKind::kNative : worker::WorkerKind::kPython,
       .device = device_.kind,
       .folder = stage_.path() / "run",
       .scratch = stage_.path() / "scratch",
-      .environment = ThreadLimits(device_)};
+      .environment = std::move(environment)};
 }
 
 Result<void> Contestant::Prestart() {
   if (IsNative(candidate_.lane) || compile_outcome_ != Outcome::kNotRun) return {};
-  const Stretch stretch(Part::kWorkerStart, candidate_.name);
+  const Stretch stretch(Part::kWorkerStart, account());
   spare_ = TRY(worker::SpawnWorker(SpecOfWorker()));
+  if (candidate_.role == Role::kCandidate && HasGhost(candidate_.lane, device_.kind)) {
+    ghost_ = TRY(Make(candidate_, op_, device_));
+    ghost_->spare_ = TRY(worker::SpawnWorker(ghost_->SpecOfWorker()));
+  }
   return {};
 }
 
@@ -303,17 +315,43 @@ Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& de
   const Stretch stretch(Part::kArenas);
   outputs_.clear();
   for (size_t slot = 0; slot < inputs.size(); ++slot) {
-    outputs_.push_back(TRY(device.MakeArena(device::LayOut(workload.outputs))));
     const std::array<int, 1> in_fd = {inputs[slot]->fd()};
-    const std::array<int, 1> out_fd = {outputs_[slot]->fd()};
     mapped_.push_back(InputName(slot));
     if (!TRY(Ask(MapRequest(InputName(slot), *inputs[slot], MapAccess::kRead), kMapTimeoutS,
                  nullptr, in_fd))) {
       return false;
     }
     mapped_.push_back(OutputName(slot));
-    if (!TRY(Ask(MapRequest(OutputName(slot), *outputs_[slot], MapAccess::kReadWrite), kMapTimeoutS,
-                 nullptr, out_fd))) {
+    outputs_.emplace_back();
+    if (!TRY(LendOutput(slot, TRY(device.MakeArena(device::LayOut(workload.outputs)))))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<bool> Contestant::LendOutput(size_t slot, std::unique_ptr<device::Arena> arena) {
+  outputs_[slot] = std::move(arena);
+  const std::array<int, 1> fd = {outputs_[slot]->fd()};
+  return Ask(MapRequest(OutputName(slot), *outputs_[slot], MapAccess::kReadWrite), kMapTimeoutS,
+             nullptr, fd);
+}
+
+Result<bool> Contestant::MoveOutputs(device::Device& device) {
+  const Stretch stretch(Part::kArenas, account());
+  Random random(static_cast<uint64_t>(RandomSeed()));
+  for (size_t slot = 0; slot < outputs_.size(); ++slot) {
+    // Memory that is given back is lent again first: what lies in between moves the next one.
+    const Tensor between{.name = "between",
+                         .dtype = DType::kU8,
+                         .sizes = {kPlaceBytes * static_cast<int64_t>(1 + random.Below(kPlaces))}};
+    const auto spacer = device.MakeArena(device::LayOut({&between, 1}));
+    Result<std::unique_ptr<device::Arena>> arena =
+        device.MakeArena(device::ArenaLayout(outputs_[slot]->layout()));
+    if (!spacer || !arena) return true;
+    if (!TRY(Ask(Json::MakeObject().Set("do", "unmap").Set("arena", OutputName(slot)),
+                 kMapTimeoutS)) ||
+        !TRY(LendOutput(slot, std::move(*arena)))) {
       return false;
     }
   }
@@ -323,7 +361,7 @@ Result<bool> Contestant::LendArenas(const Workload& workload, device::Device& de
 Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
                                const std::vector<const device::Arena*>& inputs,
                                double call_timeout_s) {
-  const Stretch stretch(Part::kCompile, candidate_.name);
+  const Stretch stretch(Part::kCompile, account());
   call_timeout_s_ = call_timeout_s;
   gate_ = Gate::kCompile;
   if (worker_ == nullptr) {
@@ -360,7 +398,7 @@ Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
 }
 
 Result<void> Contestant::End() {
-  const Stretch stretch(Part::kArenas, candidate_.name);
+  const Stretch stretch(Part::kArenas, account());
   if (worker_ != nullptr) {
     for (const std::string& name : mapped_) {
       const worker::Answer<Json> answer =
@@ -379,7 +417,7 @@ Result<void> Contestant::End() {
 }
 
 Result<bool> Contestant::Call(size_t slot) {
-  const Stretch stretch(Part::kCalls, candidate_.name);
+  const Stretch stretch(Part::kCalls, account());
   gate_ = Gate::kCorrectness;
   return Ask(Json::MakeObject()
                  .Set("do", "call")
@@ -449,7 +487,7 @@ void Contestant::Quiet(Stopwatch& stopwatch) {
 
 Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                               const std::vector<device::Arena*>& inputs, BatchTimes* times) {
-  const Stretch stretch(Part::kTiming, candidate_.name);
+  const Stretch stretch(Part::kTiming, account());
   gate_ = Gate::kPerformance;
   if (!TRY(Prepare(stopwatch))) return false;
   const auto time = [&] {
@@ -461,7 +499,7 @@ Result<bool> Contestant::Time(Stopwatch& stopwatch, const std::vector<size_t>& s
 
 Result<bool> Contestant::Attribute(Stopwatch& stopwatch, const std::vector<size_t>& slots,
                                    const std::vector<device::Arena*>& inputs, BatchTimes* times) {
-  const Stretch stretch(Part::kAttribution, candidate_.name);
+  const Stretch stretch(Part::kAttribution, account());
   gate_ = Gate::kPerformance;
   const auto attribute = [&] {
     return stopwatch.Attribute(*worker_, CallsOn(slots, inputs), workspace_ ? kWorkspace : "",

@@ -34,8 +34,9 @@ class Contestant {
   // compiler).
   Result<void> Compile();
 
-  // Begins to start the worker where that takes long (a Python lane), without opening the device;
-  // the next Begin takes it. Requires: Compile was called.
+  // Begins to start the worker where that takes long (a Python lane), and that of its ghost where
+  // there will be one, without opening the device; the next Begin takes it. Requires: Compile was
+  // called.
   Result<void> Prestart();
 
   // Starts a new verdict. False when the compile gate already decided it.
@@ -84,18 +85,24 @@ class Contestant {
   bool decided() const { return verdict.outcome != Outcome::kNotRun; }
 
   device::Arena& output(size_t slot) { return *outputs_[slot]; }
+  // Gives each slot another output arena, at a place of the device's memory that chance chooses:
+  // how fast a kernel writes depends on where. What was in the arenas is gone. Stays where it is
+  // where memory is short. False when the candidate failed.
+  Result<bool> MoveOutputs(device::Device& device);
   // False when bytes around its workspace were overwritten; true where it has none.
   Result<bool> WorkspaceIntact() {
     return workspace_ == nullptr ? Result<bool>(true) : workspace_->GuardsIntact();
   }
   const Candidate& candidate() const { return candidate_; }
+  // Under which its time is kept (ledger.h): operator and candidate.
+  std::string account() const { return op_.name + "/" + candidate_.name; }
   // What a worker needs to load it, and the folder that it sees as /candidate.
   Json LoadRequest() const;
   std::filesystem::path run_folder() const { return stage_.path() / "run"; }
 
   // The same candidate, whose kernels do nothing (ghost.h); null, with the reason, where that
   // cannot be made.
-  Result<std::unique_ptr<Contestant>> MakeGhost(std::string* why_not) const;
+  Result<std::unique_ptr<Contestant>> MakeGhost(std::string* why_not);
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
 
   Verdict verdict;
@@ -128,6 +135,8 @@ class Contestant {
   Result<bool> Ask(const Json& request, double timeout_s, Json* reply = nullptr,
                    std::span<const int> fds = {});
   Result<Json> AskAside(size_t slot, std::string_view verb, std::string_view phase);
+  // Lends it an arena for outputs of this slot.
+  Result<bool> LendOutput(size_t slot, std::unique_ptr<device::Arena> arena);
   Result<bool> Judge(worker::Mishap mishap);
   // Whether its process holds no more of the device's memory than it may; if not, it is refused.
   Result<bool> HoldsLittle();
@@ -145,6 +154,7 @@ class Contestant {
   std::string compile_reason_;
   std::unique_ptr<worker::Worker> worker_;
   std::unique_ptr<worker::Worker> spare_;  // spawned, not greeted
+  std::unique_ptr<Contestant> ghost_;  // with a spare worker, and kernels that are not yet there
   bool prepared_ = false;
   MemoryWatch memory_;
   bool retire_ = false;

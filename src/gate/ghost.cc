@@ -32,12 +32,17 @@ bool WorksOnFiles(Lane lane) {
 
 }  // namespace
 
-Result<std::unique_ptr<Contestant>> Contestant::MakeGhost(std::string* why_not) const {
-  if (candidate_.lane != Lane::kCuda && !WorksOnFiles(candidate_.lane)) {
+bool HasGhost(Lane lane, DeviceKind device) {
+  return device == DeviceKind::kCuda && (lane == Lane::kCuda || WorksOnFiles(lane));
+}
+
+Result<std::unique_ptr<Contestant>> Contestant::MakeGhost(std::string* why_not) {
+  if (!HasGhost(candidate_.lane, device_.kind)) {
     *why_not = fmt::format("nobody knows where lane {} keeps its code", LaneName(candidate_.lane));
     return nullptr;
   }
-  std::unique_ptr<Contestant> ghost = TRY(Make(candidate_, op_, device_));
+  std::unique_ptr<Contestant> ghost = std::move(ghost_);
+  if (ghost == nullptr) ghost = TRY(Make(candidate_, op_, device_));
   ghost->provenance_ = provenance_;
   if (WorksOnFiles(candidate_.lane)) {
     *why_not = TRY(HollowCache(stage_.path() / "scratch" / kTritonCache,
@@ -51,9 +56,8 @@ Result<std::unique_ptr<Contestant>> Contestant::MakeGhost(std::string* why_not) 
   return why_not->empty() ? std::move(ghost) : nullptr;
 }
 
-Result<GhostReplay> ReplayAsGhost(Session& session, const Contestant& contestant,
-                                  double call_timeout_s) {
-  const Stretch stretch(Part::kAttribution, contestant.candidate().name);
+Result<GhostReplay> ReplayAsGhost(Session& session, Contestant& contestant, double call_timeout_s) {
+  const Stretch stretch(Part::kAttribution, contestant.account());
   std::string why_not;
   const std::unique_ptr<Contestant> ghost = TRY(contestant.MakeGhost(&why_not));
   if (ghost == nullptr) return GhostReplay{.level = "no ghost replay: " + why_not};

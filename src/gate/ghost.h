@@ -20,8 +20,11 @@ struct GhostReplay {
   std::string level;    // how the call ended, or why there was no replay
 };
 
+// Whether candidates of this lane can be replayed so on this device: it is known where their
+// kernels' code lies.
+bool HasGhost(Lane lane, DeviceKind device);
+
 // Refills slot 0 of the session. Errors are the machine's.
-Result<GhostReplay> ReplayAsGhost(Session& session, const Contestant& contestant,
-                                  double call_timeout_s);
+Result<GhostReplay> ReplayAsGhost(Session& session, Contestant& contestant, double call_timeout_s);
 
 }  // namespace roofmark::gate

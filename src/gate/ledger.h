@@ -50,7 +50,7 @@ class Ledger {
   struct Totals {
     double wall_s = 0;
     PartSeconds all{};                         // of the judging thread, kOther included
-    std::map<std::string, PartSeconds> whose;  // by candidate; "" = shared by all of an operator
+    std::map<std::string, PartSeconds> whose;  // by account, as named; "" = nobody's in particular
     PartSeconds ahead{};                       // of other threads, at the same time
     // Overhead as a share of the time in which nobody else measured.
     double OverheadShare() const;

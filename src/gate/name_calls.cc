@@ -27,7 +27,7 @@ Result<Json> Contestant::AskAside(size_t slot, std::string_view verb, std::strin
 }
 
 Result<std::vector<std::string>> Contestant::NameCalls(size_t slot) {
-  const Stretch stretch(Part::kAttribution, candidate_.name);
+  const Stretch stretch(Part::kAttribution, account());
   std::vector<std::string> names;
   if (device_.kind == DeviceKind::kCuda) {
     const Json watched = TRY(AskAside(slot, "fit", "watch"));

@@ -73,7 +73,7 @@ Result<device::Comparison> CompareOutput(device::Device& device, device::Arena& 
 }
 
 Result<void> PrepareSlot(Session& session, Contestant& contestant, size_t slot) {
-  const Stretch stretch(Part::kCompare, contestant.candidate().name);
+  const Stretch stretch(Part::kCompare, contestant.account());
   device::Arena& out = contestant.output(slot);
   TRY(out.Poison());
   for (const device::TensorPlace& place : out.layout().places) {
@@ -108,7 +108,7 @@ Result<bool> CheckUntouched(Session& session, Contestant& contestant, size_t slo
 
 Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, Gate gate,
                          SeenOutputs* seen) {
-  const Stretch stretch(Part::kCompare, contestant.candidate().name);
+  const Stretch stretch(Part::kCompare, contestant.account());
   if (!TRY(CheckUntouched(session, contestant, slot, gate))) return false;
   if (!seen->insert(TRY(contestant.output(slot).Fingerprints())).second) {
     // A buffer that is still all poison repeats too; CheckValues names that better.
@@ -126,7 +126,7 @@ Result<bool> CheckSafety(Session& session, Contestant& contestant, size_t slot, 
 
 Result<bool> CheckValues(Session& session, Contestant& contestant, size_t slot, Gate gate,
                          const CheckOptions& options) {
-  const Stretch stretch(Part::kCompare, contestant.candidate().name);
+  const Stretch stretch(Part::kCompare, contestant.account());
   const Operator& op = *session.workload().op;
   for (size_t place = 0; place < session.workload().outputs.size(); ++place) {
     const Tensor& tensor = session.workload().outputs[place];

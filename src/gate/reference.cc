@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <system_error>
 
 #include "gate/ledger.h"
 
@@ -14,6 +15,21 @@ namespace {
 constexpr double kReferenceTimeoutS = 300;
 // Importing PyTorch from a cold disk.
 constexpr double kStartTimeoutS = 120;
+
+fs::path Canonical(const fs::path& path) {
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(path, error);
+  return error ? path : canonical;
+}
+
+// What the worker of an operator sees: all operators that come with Roofmark, or that one alone. A
+// user's operators are kept apart, since nobody knows what theirs leave behind in a process.
+fs::path HomeOf(const Operator& op) {
+  const fs::path folder = Canonical(op.folder);
+  const Result<fs::path> data = DataDir();
+  if (data && folder.parent_path() == Canonical(*data / "operators")) return folder.parent_path();
+  return folder;
+}
 
 }  // namespace
 
@@ -41,26 +57,39 @@ Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess a
 
 Result<Reference> Reference::Start(const Operator& op, DeviceKind device) {
   Reference reference = TRY(Spawn(op, device));
-  TRY(reference.MakeReady());
+  TRY(reference.Load(op));
   return reference;
 }
 
 Result<Reference> Reference::Spawn(const Operator& op, DeviceKind device) {
   const Stretch stretch(Part::kWorkerStart);
   TempDir scratch = TRY(TempDir::Make("roofmark-reference"));
+  fs::path home = HomeOf(op);
   worker::WorkerSpec spec{.kind = worker::WorkerKind::kReference,
                           .device = device,
-                          .folder = op.folder,
+                          .folder = home,
                           .scratch = scratch.path()};
   std::unique_ptr<worker::Worker> worker =
       TRY_IN(worker::SpawnWorker(spec), "starting the reference worker of " + op.name);
-  return Reference(op.name, std::move(scratch), std::move(worker));
+  return Reference(std::move(home), std::move(scratch), std::move(worker));
 }
 
-Result<void> Reference::MakeReady() {
+bool Reference::Serves(const Operator& op) const {
+  return home_ == HomeOf(op);
+}
+
+Result<void> Reference::Load(const Operator& op) {
   const Stretch stretch(Part::kWorkerStart);
-  TRY_IN(worker_->Greet(kStartTimeoutS), "starting the reference worker of " + name_);
-  return Ask(Json::MakeObject().Set("do", "load").Set("path", "/candidate/reference.py"));
+  if (!greeted_) {
+    TRY_IN(worker_->Greet(kStartTimeoutS), "starting the reference worker of " + op.name);
+    greeted_ = true;
+  }
+  if (name_ == op.name) return {};
+  name_ = op.name;
+  const fs::path file = Canonical(op.folder) / "reference.py";
+  return Ask(Json::MakeObject()
+                 .Set("do", "load")
+                 .Set("path", (fs::path("/candidate") / file.lexically_relative(home_)).string()));
 }
 
 Result<void> Reference::Ask(const Json& request, std::span<const int> fds) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The judge's handle on an operator's reference: a warm, sandboxed worker that draws inputs and
-// computes expected outputs in memory that candidates never map. A reference that fails is an error
-// of the operator or the machine (kInput, kDevice, kTimeout), never a verdict on a candidate.
+// computes expected outputs in memory that candidates never map. The operators that come with
+// Roofmark share one worker, one after the other: on a GPU a fresh process takes two to three
+// seconds to open the device and to load the kernels that references use. A reference that fails is
+// an error of the operator or the machine (kInput, kDevice, kTimeout), never a verdict on a
+// candidate.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,9 +31,14 @@ struct AdmissionProgram {
 class Reference {
  public:
   static Result<Reference> Start(const Operator& op, DeviceKind device);
-  // Begins to start it; MakeReady ends that, and opens the device. Nothing else may come between.
+  // Begins to start a worker for this operator and those that may share its worker. Nothing but
+  // Load may come next.
   static Result<Reference> Spawn(const Operator& op, DeviceKind device);
-  Result<void> MakeReady();
+  // Whether its worker may load this operator: the same one, or both come with Roofmark.
+  bool Serves(const Operator& op) const;
+  // Makes the worker ready, which opens the device, and loads the operator where another one is
+  // loaded. Requires: Serves(op), and no arena is mapped.
+  Result<void> Load(const Operator& op);
 
   Result<void> Map(const std::string& name, const device::Arena& arena);
   Result<void> Unmap(const std::string& name);
@@ -54,11 +63,13 @@ class Reference {
   const std::string& level() const { return worker_->level(); }
 
  private:
-  Reference(std::string name, TempDir scratch, std::unique_ptr<worker::Worker> worker)
-      : name_(std::move(name)), scratch_(std::move(scratch)), worker_(std::move(worker)) {}
+  Reference(std::filesystem::path home, TempDir scratch, std::unique_ptr<worker::Worker> worker)
+      : home_(std::move(home)), scratch_(std::move(scratch)), worker_(std::move(worker)) {}
   Result<void> Ask(const Json& request, std::span<const int> fds = {});
 
-  std::string name_;
+  std::filesystem::path home_;  // what its worker sees as /candidate
+  std::string name_;            // of the loaded operator; empty = none so far
+  bool greeted_ = false;
   TempDir scratch_;
   std::unique_ptr<worker::Worker> worker_;
 };

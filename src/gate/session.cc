@@ -99,6 +99,7 @@ Result<std::unique_ptr<Session>> Session::Open(const Workload& workload, device:
     session->inputs_.push_back(std::move(arena));
   }
   session->fingerprints_.resize(slots);
+  session->regimes_.resize(slots);
   session->want_ = TRY(device.MakeArena(device::LayOut(workload.outputs)));
   TRY(reference.Map("want", *session->want_));
   return session;
@@ -133,6 +134,7 @@ Result<void> Session::Refill(size_t slot, const std::string& regime, int64_t see
     TRY(reference_.Inputs(InputName(slot), workload_, seed, regime));
     refill_s_ = SecondsSince(begin);
   }
+  regimes_[slot] = regime;
   const Stretch stretch(Part::kCompare);
   fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());
   return {};
@@ -143,6 +145,7 @@ Result<void> Session::CopyInputs(size_t from, size_t to) {
     TRY(inputs_[to]->Copy(place.offset, *inputs_[from], place.offset, place.tensor.Bytes()));
   }
   fingerprints_[to] = TRY(inputs_[to]->Fingerprints());
+  regimes_[to] = regimes_[from];
   return {};
 }
 

@@ -39,6 +39,8 @@ class Session {
   Result<void> Refill(size_t slot, const std::string& regime);
   // Gives `to` the values of `from`, at other addresses.
   Result<void> CopyInputs(size_t from, size_t to);
+  // Of the values in a slot; empty before the first Refill.
+  const std::string& regime(size_t slot) const { return regimes_[slot]; }
   // The values of a seed, for those that need the same ones twice.
   Result<void> Refill(size_t slot, const std::string& regime, int64_t seed);
   // False when the slot's inputs or their guards changed since Refill.
@@ -68,6 +70,7 @@ class Session {
   uint64_t drawn_ = 0;  // seeds so far
   std::vector<std::unique_ptr<device::Arena>> inputs_;
   std::vector<std::vector<uint64_t>> fingerprints_;
+  std::vector<std::string> regimes_;
   std::unique_ptr<device::Arena> want_;
   double refill_s_ = 0;
   double expect_s_ = 0;

@@ -16,7 +16,7 @@ constexpr int kLeastChecks = 4;
 // The 95 % interval of a median leaves out the extremes from nine samples on.
 constexpr size_t kLeastSamples = 10;
 // What drawing and checking the least number of samples may take without being noticed.
-constexpr double kCheapS = 0.6;
+constexpr double kCheapS = 0.15;
 
 // SOL is a lower bound of what the contract needs, so a time under it means that a clock, a
 // formula or a ceiling is wrong. Measured ceilings carry noise of their own, datasheet peaks round.
@@ -171,12 +171,14 @@ TimingPlan PlanFor(Effort effort, double sample_s) {
   TimingPlan plan = effort == Effort::kQuick ? TimingPlan{.min_samples = 16,
                                                           .max_samples = 256,
                                                           .target_width = 0.05,
+                                                          .fine_width = 0.05,
                                                           .budget_s = 1,
                                                           .full_checks = 8,
                                                           .reference_s = 2}
                                              : TimingPlan{.min_samples = 32,
                                                           .max_samples = 1024,
                                                           .target_width = 0.02,
+                                                          .fine_width = 0.012,
                                                           .budget_s = 2,
                                                           .full_checks = 8,
                                                           .reference_s = 4};
@@ -192,9 +194,11 @@ bool Enough(const Timing& timing, const TimingPlan& plan) {
   const size_t samples = timing.time_ns.size();
   if (timing.uneven.Suspects() && samples < plan.max_samples) return false;
   if (samples >= plan.max_samples || timing.spent_s >= plan.budget_s) return true;
-  if (samples >= plan.min_samples && timing.reference_s >= plan.reference_s) return true;
-  return samples >= plan.min_samples &&
-         MedianInterval(timing.time_ns).RelativeWidth() <= plan.target_width;
+  if (samples < plan.min_samples) return false;
+  if (timing.reference_s >= plan.reference_s) return true;
+  const Interval interval = MedianInterval(timing.time_ns);
+  return interval.RelativeWidth() <=
+         (interval.median > kFineNs ? plan.fine_width : plan.target_width);
 }
 
 void Conclude(const Timing& timing, const Sol& sol, const Stopwatch& stopwatch,

@@ -191,6 +191,26 @@ TEST(Enough, GoesOnWhileTheIntervalIsWideAndTheBudgetLasts) {
   EXPECT_TRUE(Enough(timing, plan));
 }
 
+TEST(Enough, AsksForANarrowerIntervalAboveTenMicroseconds) {
+  const TimingPlan plan = PlanFor(Effort::kFull, 0);
+  const auto with_median = [&](double ns) {
+    Timing timing;
+    std::vector<double> spread;
+    for (int i = -100; i <= 100; ++i) spread.push_back(ns * (1 + i * 1e-3));
+    timing.Add(Batch(spread, Owner::kOwn));
+    timing.checked_in_full = plan.full_checks;
+    const double width = MedianInterval(spread).RelativeWidth();
+    EXPECT_LT(width, 0.04);
+    return timing;
+  };
+  // Between the two widths: enough for a short kernel, and not for a longer one.
+  TimingPlan between = plan;
+  between.target_width = 0.04;
+  EXPECT_TRUE(Enough(with_median(9'000), between));
+  EXPECT_FALSE(Enough(with_median(11'000), between));
+  EXPECT_LT(plan.fine_width, plan.target_width);
+}
+
 TEST(PlanFor, AsksForFewerSamplesWhereTheReferenceIsDearButNeverForTooFew) {
   const TimingPlan cheap = PlanFor(Effort::kFull, 0.001);
   EXPECT_EQ(cheap.min_samples, PlanFor(Effort::kFull, 0).min_samples);

@@ -14,7 +14,8 @@ constexpr std::string_view kFormat = "roofmark-aggregate/2";
 constexpr std::string_view kOldFormat = "roofmark-aggregate/1";
 
 auto KeyOf(const AggregateCell& cell) {
-  return std::tie(cell.op, cell.phase, cell.axes, cell.dtypes);
+  return std::tuple_cat(std::tie(cell.op, cell.phase, cell.axes, cell.dtypes),
+                        std::tuple(cell.folded > 0));
 }
 
 Json CellToJson(const AggregateCell& cell, const std::vector<std::string>& names) {
@@ -25,8 +26,12 @@ Json CellToJson(const AggregateCell& cell, const std::vector<std::string>& names
   Json dtypes = Json::MakeObject();
   for (const auto& [tensor, dtype] : cell.dtypes) dtypes.Set(tensor, dtype);
   json.Set("dtypes", std::move(dtypes));
+  if (cell.folded > 0) json.Set("folded", cell.folded);
   json.Set("calls", cell.calls).Set("launches", cell.launches);
   json.Set("sum_ns", cell.sum_ns).Set("exposed_ns", cell.exposed_ns);
+  if (cell.elsewhere_ns > 0 || cell.elsewhere_calls > 0) {
+    json.Set("elsewhere_ns", cell.elsewhere_ns).Set("elsewhere_calls", cell.elsewhere_calls);
+  }
   Json kernels = Json::MakeArray();
   for (const auto& [name, use] : cell.kernels) {
     const auto at = std::ranges::lower_bound(names, name) - names.begin();
@@ -104,10 +109,18 @@ Result<AggregateCell> CellFromJson(const Json& json, const Json::Array& names) {
     if (!dtype.is_string()) return Fail(ErrorKind::kInput, "dtypes must be texts");
     cell.dtypes[tensor] = dtype.as_string();
   }
+  if (json.Find("folded") != nullptr) cell.folded = TRY(Count(json, "folded"));
+  if (cell.folded > 0 && !cell.axes.empty()) {
+    return Fail(ErrorKind::kInput, "a cell of folded shapes has no axes");
+  }
   cell.calls = TRY(Count(json, "calls"));
   cell.launches = TRY(Count(json, "launches"));
   cell.sum_ns = TRY(Count(json, "sum_ns"));
   cell.exposed_ns = TRY(Count(json, "exposed_ns"));
+  if (json.Find("elsewhere_ns") != nullptr) {
+    cell.elsewhere_ns = TRY(Count(json, "elsewhere_ns"));
+    cell.elsewhere_calls = TRY(Count(json, "elsewhere_calls"));
+  }
   TRY(ReadKernels(json, names, cell));
   if (const Json* durations = json.Find("durations")) {
     cell.durations = TRY_IN(Spread::FromJson(*durations), "durations");
@@ -180,7 +193,10 @@ Result<ProfileAggregate> ProfileFromJson(const Json& json, bool old) {
 
 // Of two accounts of one profile the lower rank stays.
 auto Rank(const ProfileAggregate& profile) {
-  return std::tuple(!profile.card_ms, profile.application.empty(), ProfileToJson(profile).Dump());
+  int64_t folded = 0;
+  for (const AggregateCell& cell : profile.cells) AddCount(folded, cell.folded);
+  return std::tuple(!profile.card_ms, profile.application.empty(), folded,
+                    ProfileToJson(profile).Dump());
 }
 
 }  // namespace
@@ -223,10 +239,13 @@ void MeasureLengths(AggregateCell& cell) {
 }
 
 void AddCounts(const AggregateCell& cell, AggregateCell& into) {
+  AddCount(into.folded, cell.folded);
   AddCount(into.calls, cell.calls);
   AddCount(into.launches, cell.launches);
   AddCount(into.sum_ns, cell.sum_ns);
   AddCount(into.exposed_ns, cell.exposed_ns);
+  AddCount(into.elsewhere_ns, cell.elsewhere_ns);
+  AddCount(into.elsewhere_calls, cell.elsewhere_calls);
   for (const auto& [name, use] : cell.kernels) {
     AddCount(into.kernels[name].launches, use.launches);
     AddCount(into.kernels[name].sum_ns, use.sum_ns);
@@ -261,7 +280,8 @@ Json Aggregate::ToJson() const {
 Result<Aggregate> Aggregate::FromJson(const Json& json) {
   const std::string format = TRY(json.String("format"));
   if (format != kFormat && format != kOldFormat) {
-    return Fail(ErrorKind::kInput, fmt::format("format '{}' is not {}", format, kFormat));
+    return Fail(ErrorKind::kInput,
+                fmt::format("format '{}' is not {}, which `mine -o` writes", format, kFormat));
   }
   Aggregate aggregate;
   size_t number = 0;

@@ -31,10 +31,15 @@ struct AggregateCell {
   Axes axes;                                  // as run (padded); empty: the shape is unknown
   std::map<std::string, std::string> dtypes;  // element types, by tensor of the operator's card
   Phase phase = Phase::kUnknown;
+  int64_t folded = 0;      // how many shapes beyond the budget it holds (FoldShapes); 0: it is one
   int64_t calls = 0;       // of the operator; one call may launch several kernels
   int64_t launches = 0;    // of kernels
   int64_t sum_ns = 0;      // of their durations
   int64_t exposed_ns = 0;  // of their share of the device's busy time
+  // Calls of mixed steps have a part of their time in the cell of each phase and are counted in one
+  // of the two. What the calls of this cell have in the other one, and how many are counted there:
+  int64_t elsewhere_ns = 0;
+  int64_t elsewhere_calls = 0;
   std::map<std::string, KernelUse> kernels;
   Spread durations;  // of launches, ns
   // What calls were beyond their shape: "true.AXIS", the size before a graph padded it; "AXIS", the
@@ -42,9 +47,12 @@ struct AggregateCell {
   // lists.
   std::map<std::string, Spread> measures;
 
-  // Mean time of one call as deployed. 0 where there is none.
+  // Mean time of one call as deployed: the whole call's, also where its step was mixed, since its
+  // shape is the whole call's too. 0 where there is none.
   double DeployedNs() const {
-    return calls == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(calls);
+    const double all = static_cast<double>(calls) + static_cast<double>(elsewhere_calls);
+    const double ns = static_cast<double>(sum_ns) + static_cast<double>(elsewhere_ns);
+    return all > 0 ? ns / all : 0;
   }
   bool operator==(const AggregateCell&) const = default;
 };
@@ -86,8 +94,8 @@ void AddCounts(const AggregateCell& cell, AggregateCell& into);
 class Aggregate {
  public:
   // Adds a profile. Of two that claim one hash and differ, the one that states its card time stays,
-  // then the one that states its application, then the one whose text is smaller: order never
-  // matters.
+  // then the one that states its application, then the one with fewer folded shapes, then the one
+  // whose text is smaller: order never matters.
   void Add(ProfileAggregate profile);
   void Merge(const Aggregate& other);
   // Takes a profile out, as if it had never been added; false where it is not there.

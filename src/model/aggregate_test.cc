@@ -113,6 +113,27 @@ TEST(Aggregate, AddsCellsOfOneKey) {
   EXPECT_DOUBLE_EQ(cells[0].DeployedNs(), 17.0 / 2);
 }
 
+TEST(Aggregate, KnowsTheWholeTimeOfACallThatTwoPhasesShare) {
+  AggregateCell prefill = Cell("op", 40, Phase::kPrefill, 5999);  // 6000 ns of one call
+  prefill.elsewhere_ns = 2000;
+  AggregateCell decode = Cell("op", 40, Phase::kDecode, 1999);
+  decode.calls = 0;
+  decode.elsewhere_calls = 1;
+  decode.elsewhere_ns = 6000;
+  EXPECT_DOUBLE_EQ(prefill.DeployedNs(), 8000);
+  EXPECT_DOUBLE_EQ(decode.DeployedNs(), 8000);
+  Aggregate aggregate;
+  aggregate.Add(ProfileOf("a", {prefill, decode, Cell("op", 40, Phase::kDecode, 3999)}));
+  const auto read = Aggregate::FromJson(Json::Parse(aggregate.ToJson().Dump()).value());
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(*read, aggregate);
+  const std::vector<AggregateCell>& cells = read->profiles().at("a").cells;
+  ASSERT_EQ(cells.size(), 2U);
+  for (const AggregateCell& cell : cells) {
+    EXPECT_DOUBLE_EQ(cell.DeployedNs(), cell.phase == Phase::kPrefill ? 8000 : (8000 + 4000) / 2);
+  }
+}
+
 TEST(Aggregate, ReadsBackWhatItWrote) {
   Aggregate aggregate;
   for (ProfileAggregate& profile : SomeProfiles()) aggregate.Add(std::move(profile));

@@ -112,6 +112,7 @@ Result<void> EvaluateField(const std::vector<const Workload*>& workloads, const 
                            gate::JudgeOptions options, const VerdictSink& sink, size_t* done,
                            size_t total) {
   const Operator& op = *workloads.front()->op;
+  const gate::Stretch shared(gate::Part::kOther, op.name);
   if (field.baseline) options.baseline = field.all[*field.baseline];
   // What must be free again once these candidates and their reference have ended; references of
   // other operators may stay as they are.

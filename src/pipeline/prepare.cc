@@ -90,12 +90,13 @@ Result<Field> Preparation::Take() {
 }
 
 Result<void> References::Prefetch(const Operator& op) {
-  const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.op == &op; });
+  const auto found = std::ranges::find_if(
+      kept_, [&](const gate::Reference& reference) { return reference.Serves(op); });
   if (found != kept_.end()) {
     kept_.splice(kept_.begin(), kept_, found);
     return {};
   }
-  kept_.push_front({.op = &op, .reference = TRY(gate::Reference::Spawn(op, kind_))});
+  kept_.push_front(TRY(gate::Reference::Spawn(op, kind_)));
   return {};
 }
 
@@ -103,19 +104,15 @@ Result<gate::Reference*> References::Get(const Operator& op) {
   TRY(Prefetch(op));
   // Only now, since whoever gets a reference has the device to himself.
   while (kept_.size() > most_) kept_.pop_back();
-  Kept& kept = kept_.front();
-  if (!kept.ready) {
-    if (Result<void> ready = kept.reference.MakeReady(); !ready) {
-      Drop(op);
-      return std::unexpected(ready.error());
-    }
-    kept.ready = true;
+  if (Result<void> loaded = kept_.front().Load(op); !loaded) {
+    Drop(op);
+    return std::unexpected(loaded.error());
   }
-  return &kept.reference;
+  return &kept_.front();
 }
 
 void References::Drop(const Operator& op) {
-  kept_.remove_if([&](const Kept& kept) { return kept.op == &op; });
+  kept_.remove_if([&](const gate::Reference& reference) { return reference.Serves(op); });
 }
 
 size_t FieldsAhead(DeviceKind kind) {

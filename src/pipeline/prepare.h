@@ -47,27 +47,22 @@ class Preparation {
   std::optional<size_t> baseline_;
 };
 
-// Warm references, the most recently used ones, since each holds memory of the device.
+// Warm workers of references, the most recently used ones, since each holds memory of the device.
 class References {
  public:
   explicit References(DeviceKind kind, size_t most = 3) : kind_(kind), most_(most) {}
 
-  // Begins to start the operator's reference where none is warm.
+  // Begins to start a worker for the operator's reference where none is warm that serves it.
   Result<void> Prefetch(const Operator& op);
-  // The operator's reference, ready; it stays valid until the next Prefetch or Get.
+  // The operator's reference, loaded; it stays valid until the next Prefetch or Get.
   Result<gate::Reference*> Get(const Operator& op);
-  // Ends the operator's reference: what failed may have left it in any state.
+  // Ends the worker of the operator's reference: what failed may have left it in any state.
   void Drop(const Operator& op);
 
  private:
-  struct Kept {
-    const Operator* op;
-    gate::Reference reference;
-    bool ready = false;
-  };
   DeviceKind kind_;
   size_t most_;
-  std::list<Kept> kept_;  // the latest first
+  std::list<gate::Reference> kept_;  // the latest first
 };
 
 // Judges a field on workloads of one operator, with that operator's reference; verdicts go to

@@ -73,7 +73,7 @@ std::string TimingsTable(const gate::Ledger::Totals& totals, size_t workloads) {
   }
   for (const auto& [who, parts] : totals.whose) {
     table += fmt::format("{:14} {}\n", Human(std::accumulate(parts.begin(), parts.end(), 0.0)),
-                         who.empty() ? "shared by candidates" : who);
+                         who.empty() ? "before and between" : who);
   }
   table += fmt::format("{} in all", Human(totals.wall_s));
   if (workloads > 0) {

@@ -11,7 +11,7 @@ namespace roofmark::pipeline {
 
 // {"timings": {wall_s, workloads, s_per_workload, overhead_share, parts: {name: s},
 //  ahead: {name: s}, candidates: [{candidate, parts: {name: s}}]}}. Parts of 0 s are left out; the
-// candidate "" is what an operator's candidates share.
+// candidate is "operator/name", or "operator" for what an operator's candidates share, or "".
 Json TimingsToJson(const gate::Ledger::Totals& totals, size_t workloads);
 
 // The same as a table for people, one line a part.

@@ -37,7 +37,10 @@ Result<void> TakeEntry(const Json& entry, const std::string& provenance,
   const std::string name = TRY(entry.String("operator"));
   const auto found = operators.find(name);
   if (found == operators.end()) {
-    return Fail(ErrorKind::kNotFound, fmt::format("there is no card of operator '{}'", name));
+    return Fail(ErrorKind::kNotFound,
+                fmt::format("there is no card of operator '{}'; name the folder that has it in "
+                            "ROOFMARK_OPERATORS, or build the suite again",
+                            name));
   }
   Json line = Json::MakeObject();
   line.Set("id", TRY(entry.String("shape"))).Set("tier", TierName(Tier::kMined));
@@ -57,10 +60,15 @@ std::string Provenance(const Json& document, const std::filesystem::path& path) 
   const Json* fleet = document.Find("fleet");
   const Json* profiles = fleet == nullptr ? nullptr : fleet->Find("profiles");
   const Json* interval = fleet == nullptr ? nullptr : fleet->Find("interval");
+  const Json* imputed = document.Find("imputed");
+  const bool spread = imputed != nullptr && imputed->is_number() && imputed->as_double() > 0;
   return fmt::format(
-      "mined: {} ({} profiles; interval: {})", path.filename().string(),
+      "mined: {} ({} profiles; interval: {}{})", path.filename().string(),
       profiles != nullptr && profiles->is_int() ? profiles->as_int() : 0,
-      interval != nullptr && interval->is_string() ? interval->as_string() : "not stated");
+      interval != nullptr && interval->is_string() ? interval->as_string() : "not stated",
+      spread ? fmt::format("; {:.2f} % of the fleet's time is imputed to shapes",
+                           100 * imputed->as_double())
+             : "");
 }
 
 }  // namespace

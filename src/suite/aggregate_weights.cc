@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares and their jackknife, unit by unit.
+// Shares by cell, with their parts by sampling unit.
 #include "suite/aggregate_weights.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <optional>
+#include <span>
 #include <tuple>
 
 namespace roofmark::suite {
@@ -16,61 +15,90 @@ constexpr double kMsPerHour = 3.6e6;
 // A group while its members are collected.
 struct Gathered {
   std::string application;
+  size_t window = 0;
   std::optional<int64_t> card_ms;
   std::vector<const ProfileAggregate*> profiles;
   int64_t busy_ns = 0;
   double window_ns = 0;  // of all devices
+  double weight = 0;     // of its window, not yet normalised
   double Busy() const { return window_ns > 0 ? static_cast<double>(busy_ns) / window_ns : 1; }
 };
 
-// By application and group, so that an application's groups follow each other.
-using Groups = std::map<std::pair<std::string, std::string>, Gathered>;
+// By application, window and group, so that an application's groups follow each other.
+using Groups = std::map<std::tuple<std::string, size_t, std::string>, Gathered>;
 
-Groups GatherGroups(const Aggregate& aggregate) {
+Groups GatherGroups(const std::vector<WeighedWindow>& windows) {
   Groups gathered;
-  for (const auto& [hash, profile] : aggregate.profiles()) {
-    if (profile.busy_ns == 0) continue;
-    const std::string application = profile.application.empty() ? hash : profile.application;
-    // What states no card time is pooled.
-    std::string group;
-    if (profile.card_ms) group = profile.group.empty() ? hash : profile.group;
-    Gathered& into = gathered[{application, group}];
-    into.application = application;
-    into.card_ms = profile.card_ms;
-    into.profiles.push_back(&profile);
-    AddCount(into.busy_ns, profile.busy_ns);
-    into.window_ns += static_cast<double>(profile.window_ns) *
-                      static_cast<double>(std::max<int64_t>(profile.devices, 1));
+  for (size_t window = 0; window < windows.size(); ++window) {
+    const auto later = std::span(windows).subspan(window + 1);
+    for (const auto& [hash, profile] : windows[window].aggregate->profiles()) {
+      if (profile.busy_ns == 0) continue;
+      const bool again = std::ranges::any_of(later, [&hash](const WeighedWindow& other) {
+        return other.aggregate->profiles().contains(hash);
+      });
+      if (again) continue;
+      const std::string application = profile.application.empty() ? hash : profile.application;
+      // What states no card time is pooled.
+      std::string group;
+      if (profile.card_ms) group = profile.group.empty() ? hash : profile.group;
+      Gathered& into = gathered[{application, window, group}];
+      into.application = application;
+      into.window = window;
+      into.card_ms = profile.card_ms;
+      into.profiles.push_back(&profile);
+      AddCount(into.busy_ns, profile.busy_ns);
+      into.window_ns += static_cast<double>(profile.window_ns) *
+                        static_cast<double>(std::max<int64_t>(profile.devices, 1));
+    }
   }
   return gathered;
 }
 
-// Applications, groups and profiles; returns the profiles in the order of `sampled`.
-std::vector<const ProfileAggregate*> MakeGroups(const Aggregate& aggregate, ShareKind kind,
-                                                FleetWeights& weights) {
-  const Groups gathered = GatherGroups(aggregate);
-  double stated = 0;
-  double count = 0;
-  for (const auto& [key, group] : gathered) {
-    if (!group.card_ms) continue;
-    stated += static_cast<double>(*group.card_ms);
-    count += 1;
+// The groups' weights, by the card time of their window; those of a window add up to its own.
+void WeighGroups(const std::vector<WeighedWindow>& windows, ShareKind kind, Groups& gathered) {
+  for (size_t window = 0; window < windows.size(); ++window) {
+    double stated = 0;
+    double stating = 0;
+    double count = 0;
+    for (const auto& [key, group] : gathered) {
+      if (group.window != window) continue;
+      count += 1;
+      if (!group.card_ms) continue;
+      stated += static_cast<double>(*group.card_ms);
+      stating += 1;
+    }
+    const double otherwise = stated > 0 ? stated / stating : 1;
+    double total = 0;
+    for (auto& [key, group] : gathered) {
+      if (group.window != window) continue;
+      group.weight = stated > 0 && group.card_ms ? static_cast<double>(*group.card_ms) : otherwise;
+      if (kind == ShareKind::kBusy) group.weight *= group.Busy();
+      total += group.weight;
+    }
+    for (auto& [key, group] : gathered) {
+      if (group.window != window) continue;
+      group.weight = windows[window].weight * (total > 0 ? group.weight / total : 1 / count);
+    }
   }
-  const double otherwise = stated > 0 ? stated / count : 1;
+}
+
+// Applications, groups and profiles; returns the profiles in the order of `sampled`.
+std::vector<const ProfileAggregate*> MakeGroups(const std::vector<WeighedWindow>& windows,
+                                                ShareKind kind, FleetWeights& weights) {
+  Groups gathered = GatherGroups(windows);
+  WeighGroups(windows, kind, gathered);
   std::vector<const ProfileAggregate*> profiles;
-  double total = 0;
   for (const auto& [key, group] : gathered) {
     if (weights.applications.empty() || weights.applications.back().name != group.application) {
       weights.applications.push_back({.name = group.application});
     }
     FleetApplication& application = weights.applications.back();
     const size_t index = weights.applications.size() - 1;
-    double weight = stated > 0 && group.card_ms ? static_cast<double>(*group.card_ms) : otherwise;
-    if (kind == ShareKind::kBusy) weight *= group.Busy();
     if (group.card_ms) application.card_hours += static_cast<double>(*group.card_ms) / kMsPerHour;
     application.busy += group.Busy() * static_cast<double>(group.profiles.size());
     application.profiles += group.profiles.size();
-    FleetGroup made{.application = index, .weight = weight};
+    application.weight += group.weight;
+    FleetGroup made{.application = index, .weight = group.weight};
     for (const ProfileAggregate* profile : group.profiles) {
       made.profiles.push_back(static_cast<uint32_t>(profiles.size()));
       weights.sampled.push_back({.hash = profile->hash,
@@ -81,27 +109,27 @@ std::vector<const ProfileAggregate*> MakeGroups(const Aggregate& aggregate, Shar
       profiles.push_back(profile);
     }
     weights.groups.push_back(std::move(made));
-    total += weight;
   }
-  for (FleetGroup& group : weights.groups) {
-    group.weight = total > 0 ? group.weight / total : 1.0 / static_cast<double>(gathered.size());
-    weights.applications[group.application].weight += group.weight;
-  }
+  // A window whose profiles are all in later ones has nothing to weigh.
+  double total = 0;
+  for (const FleetGroup& group : weights.groups) total += group.weight;
+  for (FleetGroup& group : weights.groups) group.weight /= total;
   double squares = 0;
   for (FleetApplication& application : weights.applications) {
+    application.weight /= total;
     application.busy /= static_cast<double>(application.profiles);
     weights.card_hours += application.card_hours;
     squares += application.weight * application.weight;
   }
-  weights.effective = squares > 0 ? 1 / squares : 0;
+  weights.effective = EffectiveNumber(1, squares);
   return profiles;
 }
 
-using Key = std::tuple<std::string, Axes, std::map<std::string, std::string>, Phase>;
+using Key = std::tuple<std::string, Axes, std::map<std::string, std::string>, Phase, bool>;
 
 struct Building {
   FleetCell cell;
-  std::map<std::string, std::pair<int64_t, int64_t>> by_device;  // sum_ns, calls
+  std::map<std::string, AggregateCell> by_device;  // for the time of a call
 };
 
 void AddCell(const AggregateCell& cell, const std::string& device, Building& into) {
@@ -111,50 +139,22 @@ void AddCell(const AggregateCell& cell, const std::string& device, Building& int
   sums.dtypes = cell.dtypes;
   sums.phase = cell.phase;
   AddCounts(cell, sums);
-  AddCount(into.by_device[device].first, cell.sum_ns);
-  AddCount(into.by_device[device].second, cell.calls);
+  AggregateCell& there = into.by_device[device];
+  AddCount(there.sum_ns, cell.sum_ns);
+  AddCount(there.calls, cell.calls);
+  AddCount(there.elsewhere_ns, cell.elsewhere_ns);
+  AddCount(there.elsewhere_calls, cell.elsewhere_calls);
 }
 
 }  // namespace
 
-double StudentT95(size_t degrees_of_freedom) {
-  static constexpr std::array<double, 31> kTable = {
-      0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-      2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080,
-      2.074, 2.069,  2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-  if (degrees_of_freedom < kTable.size()) return kTable[degrees_of_freedom];
-  // Within 0.002 of the quantile from 31 on.
-  return 1.95996 + 2.4 / static_cast<double>(degrees_of_freedom);
-}
-
-Share ShareOfParts(const std::map<size_t, double>& parts, const std::vector<double>& units) {
-  Share share;
-  for (const auto& [unit, part] : parts) share.value += part;
-  share.low = share.high = share.value;
-  const size_t n = units.size();
-  if (n < 2) return share;
-  double sum = 0;
-  std::vector<double> without(n);
-  for (size_t unit = 0; unit < n; ++unit) {
-    const auto found = parts.find(unit);
-    const double part = found == parts.end() ? 0 : found->second;
-    const double left = 1 - units[unit];
-    without[unit] = left > 0 ? (share.value - part) / left : share.value;
-    sum += without[unit];
-  }
-  const double mean = sum / static_cast<double>(n);
-  double squares = 0;
-  for (const double value : without) squares += (value - mean) * (value - mean);
-  const double error = std::sqrt(squares * static_cast<double>(n - 1) / static_cast<double>(n));
-  const double reach = StudentT95(n - 1) * error;
-  share.low = std::max(0.0, share.value - reach);
-  share.high = std::min(1.0, share.value + reach);
-  return share;
-}
-
 FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
+  return WeighWindows({{.aggregate = &aggregate}}, kind);
+}
+
+FleetWeights WeighWindows(const std::vector<WeighedWindow>& windows, ShareKind kind) {
   FleetWeights weights;
-  const std::vector<const ProfileAggregate*> profiles = MakeGroups(aggregate, kind, weights);
+  const std::vector<const ProfileAggregate*> profiles = MakeGroups(windows, kind, weights);
   weights.profiles = profiles.size();
   weights.units_are_profiles = weights.applications.size() == 1;
   std::vector<double> group_busy(weights.groups.size());
@@ -166,14 +166,15 @@ FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
   }
   std::map<Key, Building> building;
   for (uint32_t index = 0; index < profiles.size(); ++index) {
-    const SampledProfile& sampled = weights.sampled[index];
+    SampledProfile& sampled = weights.sampled[index];
     const size_t unit = weights.units_are_profiles ? index : sampled.application;
     const double scale = weights.groups[sampled.group].weight / group_busy[sampled.group];
+    sampled.share_of_ns = scale;
     if (weights.units_are_profiles) {
       weights.units.push_back(scale * static_cast<double>(sampled.busy_ns));
     }
     for (const AggregateCell& cell : profiles[index]->cells) {
-      Building& into = building[{cell.op, cell.axes, cell.dtypes, cell.phase}];
+      Building& into = building[{cell.op, cell.axes, cell.dtypes, cell.phase, cell.folded > 0}];
       AddCell(cell, profiles[index]->device, into);
       into.cell.parts[unit] += scale * static_cast<double>(cell.exposed_ns);
       into.cell.times.emplace_back(index, cell.exposed_ns);
@@ -183,9 +184,7 @@ FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
     entry.cell.share = ShareOfParts(entry.cell.parts, weights.units);
     weights.total += entry.cell.share.value;
     for (const auto& [device, sums] : entry.by_device) {
-      if (sums.second == 0) continue;
-      entry.cell.deployed_ns[device] =
-          static_cast<double>(sums.first) / static_cast<double>(sums.second);
+      if (const double ns = sums.DeployedNs(); ns > 0) entry.cell.deployed_ns[device] = ns;
     }
     weights.cells.push_back(std::move(entry.cell));
   }

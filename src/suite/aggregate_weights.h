@@ -10,15 +10,9 @@
 #include <vector>
 
 #include "model/aggregate.h"
+#include "suite/share_interval.h"
 
 namespace roofmark::suite {
-
-// A share of exposed GPU time with its interval.
-struct Share {
-  double value = 0;
-  double low = 0;
-  double high = 0;
-};
 
 // A cell of the fleet: all profiles' cells of one operator, shape, element types and phase.
 struct FleetCell {
@@ -37,6 +31,7 @@ struct SampledProfile {
   size_t group = 0;        // index in FleetWeights::groups
   int64_t busy_ns = 0;
   int64_t ranks = 0;
+  double share_of_ns = 0;  // of the fleet, that a nanosecond of its exposed time is
 };
 
 // The profiles that share one amount of card time: a row of the manifest.
@@ -78,17 +73,19 @@ enum class ShareKind { kPaid, kBusy };
 // Groups weigh by their card time; those that state none are pooled by application and count as the
 // mean of the groups that do (all equal where none does). Profiles without an application stand for
 // themselves.
-// Sampling units are the applications, or where there is only one, its profiles. Intervals:
-// delete-one jackknife over units, two-sided 95 % with Student's t; [0, 1] cuts them. With one unit
-// there is no interval, and low = high = value. Source: Efron and Stein, "The jackknife estimate of
-// variance", Annals of Statistics 9 (1981).
+// Sampling units are the applications, or where there is only one, its profiles; intervals are
+// those of ShareOfParts.
 FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind = ShareKind::kPaid);
 
-// The share of several cells together, from the sum of their parts.
-Share ShareOfParts(const std::map<size_t, double>& parts, const std::vector<double>& units);
+// A fleet as it was in one of several windows of time.
+struct WeighedWindow {
+  const Aggregate* aggregate = nullptr;
+  double weight = 1;  // of the window; those of all add up to 1
+};
 
-// The t quantile for a two-sided 95 % interval; 1.96 for many degrees of freedom.
-// Source: NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2.
-double StudentT95(size_t degrees_of_freedom);
+// The same of several windows: each share is the windows' mean by their weight, exactly. An
+// application of several windows is one unit. A profile that several windows hold counts in the
+// last of them.
+FleetWeights WeighWindows(const std::vector<WeighedWindow>& windows, ShareKind kind);
 
 }  // namespace roofmark::suite

@@ -3,6 +3,7 @@
 #include "suite/fleet_bootstrap.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/hash.h"
@@ -82,6 +83,14 @@ std::vector<size_t> RanksOf(const std::vector<double>& shares) {
   return ranks;
 }
 
+double Deviation(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / count);
+}
+
 }  // namespace
 
 std::vector<BootstrapRow> BootstrapShares(const FleetWeights& weights,
@@ -109,8 +118,7 @@ std::vector<BootstrapRow> BootstrapShares(const FleetWeights& weights,
     }
   }
   for (size_t row = 0; row < rows; ++row) {
-    result[row].low = Quantile(shares[row], 0.025);
-    result[row].high = Quantile(shares[row], 0.975);
+    result[row].error = Deviation(shares[row]);
     result[row].rank_low = static_cast<size_t>(Quantile(ranks[row], 0.025));
     result[row].rank_high = static_cast<size_t>(Quantile(ranks[row], 0.975));
     result[row].keeps_rank /= static_cast<double>(options.draws);

@@ -45,42 +45,45 @@ std::vector<BootstrapRow> Rows(const Aggregate& aggregate, const BootstrapOption
 
 TEST(FleetBootstrap, GivesTheSameForTheSameSeed) {
   const Aggregate fleet = MakeFleet(5, 6, 0.1, 0.1, 1);
-  EXPECT_EQ(Rows(fleet)[0].low, Rows(fleet)[0].low);
-  EXPECT_NE(Rows(fleet)[0].low, Rows(fleet, {.seed = 2})[0].low);
+  EXPECT_EQ(Rows(fleet)[0].error, Rows(fleet)[0].error);
+  EXPECT_NE(Rows(fleet)[0].error, Rows(fleet, {.seed = 2})[0].error);
 }
 
 TEST(FleetBootstrap, IsAPointWhereNothingVaries) {
   const BootstrapRow row = Rows(MakeFleet(4, 3, 0, 0, 1))[0];
-  EXPECT_NEAR(row.low, 0.3, 1e-9);
-  EXPECT_NEAR(row.high, 0.3, 1e-9);
+  EXPECT_NEAR(row.error, 0, 1e-9);
   EXPECT_EQ(row.rank_low, 2U);
   EXPECT_EQ(row.rank_high, 2U);
   EXPECT_EQ(row.keeps_rank, 1);
 }
 
-TEST(FleetBootstrap, CoversTheTruthAboutAsOftenAsItSays) {
-  int covered = 0;
-  constexpr int kFleets = 120;
+TEST(FleetBootstrap, HasTheErrorOfAFreshFleet) {
+  double squares = 0;
+  double stated = 0;
+  constexpr int kFleets = 60;
   for (uint64_t seed = 1; seed <= kFleets; ++seed) {
-    const BootstrapRow row = Rows(MakeFleet(15, 4, 0.1, 0.2, seed), {.draws = 300})[0];
-    if (row.low <= 0.3 && 0.3 <= row.high) ++covered;
+    const Aggregate fleet = MakeFleet(15, 4, 0.1, 0.2, seed);
+    const double error = Rows(fleet, {.draws = 200})[0].error;
+    stated += error * error;
+    double share = 0;
+    for (const FleetCell& cell : WeighAggregate(fleet).cells) {
+      if (cell.sums.op == "a") share += cell.share.value;
+    }
+    squares += (share - 0.3) * (share - 0.3);
   }
-  // Of 120, 114 are expected at 95 %; a percentile interval of 15 clusters falls somewhat short.
-  EXPECT_GE(covered, 103);
-  EXPECT_LE(covered, 119);
+  EXPECT_NEAR(std::sqrt(stated / squares), 1, 0.2);
 }
 
 TEST(FleetBootstrap, KnowsTheApplicationsFromTheirProfiles) {
   const Aggregate fleet = MakeFleet(8, 20, 0.02, 0.2, 3);
   const BootstrapRow fleets = Rows(fleet)[0];
   const BootstrapRow samples = Rows(fleet, {.applications = false})[0];
-  EXPECT_GT(fleets.high - fleets.low, 5 * (samples.high - samples.low));
+  EXPECT_GT(fleets.error, 5 * samples.error);
 }
 
 TEST(FleetBootstrap, TakesRanksOfARunForCopies) {
   const auto width = [](int64_t ranks) {
-    const BootstrapRow row = Rows(MakeFleet(3, 32, 0.1, 0, 3, ranks), {.applications = false})[0];
-    return row.high - row.low;
+    return Rows(MakeFleet(3, 32, 0.1, 0, 3, ranks), {.applications = false})[0].error;
   };
   EXPECT_NEAR(width(8) / width(1), std::sqrt(8.0), 0.6);
 }

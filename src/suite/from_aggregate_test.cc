@@ -66,6 +66,15 @@ TEST(AggregateWeights, WeighProfilesByCardHours) {
   EXPECT_DOUBLE_EQ(weights.card_hours, 4);
 }
 
+TEST(AggregateWeights, KnowTheWholeTimeOfCallsThatMixedStepsShare) {
+  AggregateCell decode = Norm(40, 2000);
+  decode.calls = decode.launches = 0;  // which are counted with prefill
+  decode.elsewhere_calls = 2;
+  decode.elsewhere_ns = 6000;
+  const FleetWeights weights = WeighAggregate(Of({ProfileOf("a", {decode})}));
+  EXPECT_DOUBLE_EQ(weights.cells[0].deployed_ns.at("NVIDIA H200"), 4000);
+}
+
 TEST(AggregateWeights, CountTheHoursOfAGroupOnce) {
   std::vector<ProfileAggregate> profiles = {
       ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat", 3),
@@ -108,15 +117,17 @@ TEST(AggregateWeights, PoolProfilesOfAnApplicationWithoutHours) {
 TEST(AggregateWeights, HaveAJackknifeInterval) {
   const FleetWeights one = WeighAggregate(Of({ProfileOf("a", {Norm(1, 100)})}));
   EXPECT_DOUBLE_EQ(one.cells[0].share.low, one.cells[0].share.high);
-  // Shares 0.2, 0.4, 0.6 of equal units: mean 0.4, standard error 0.2 / sqrt(3), t(2) = 4.303.
+  // Shares 0.2, 0.4, 0.6 of equal units: mean 0.4, standard error 0.2 / sqrt(3), which is 0.4811 in
+  // log-odds; two degrees of freedom, and 1 + 1.2^2 / 0.56 for those that hold it, so t(2) = 4.303.
   const FleetWeights three = WeighAggregate(Of({ProfileOf("a", {Norm(1, 20), Other("gemm", 80)}),
                                                 ProfileOf("b", {Norm(1, 40), Other("gemm", 60)}),
                                                 ProfileOf("c", {Norm(1, 60), Other("gemm", 40)})}));
   const Share share = three.cells[1].share;
+  const double odds = 0.4 / 0.6;
+  const double reach = std::exp(4.303 * 0.2 / std::sqrt(3.0) / (0.4 * 0.6));
   EXPECT_THAT(share.value, DoubleNear(0.4, 1e-12));
-  EXPECT_DOUBLE_EQ(share.low, 0);  // 0.4 - 4.303 * 0.1155 is below
-  EXPECT_THAT(share.high, DoubleNear(0.4 + 4.303 * 0.2 / std::sqrt(3.0), 1e-9));
-  EXPECT_THAT(StudentT95(40), DoubleNear(2.021, 0.003));
+  EXPECT_THAT(share.low, DoubleNear(odds / reach / (1 + odds / reach), 1e-9));
+  EXPECT_THAT(share.high, DoubleNear(odds * reach / (1 + odds * reach), 1e-9));
 }
 
 Json Build(const Aggregate& aggregate) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ using Cards = std::map<std::string, const Operator*>;
 // Why a cell can be in no workload; empty where it can.
 std::string Refusal(const AggregateCell& cell, const Operator* op);
 
+// Whether the profile did not tell a cell's shape, or an axis of it that the card has.
+bool LacksShape(const AggregateCell& cell, const Operator& op);
+
 // A cell's load: the size of the operator's load axis, or the sum of its first list.
 int64_t LoadOf(const AggregateCell& cell, const Operator& op);
 
@@ -41,14 +45,26 @@ struct MinedWorkload {
   std::vector<const FleetCell*> members;  // largest share first
   std::map<size_t, double> parts;
   Share share;
+  double imputed = 0;   // see Imputation: part of the share where that was asked for
+  double unknown = 0;   // share of the fleet that is its operator's in its phase without a shape
   ShapeCost cost;       // of `shown`
   double residual = 0;  // weighted mean of |cost of a member / cost of shown - 1|
 };
 
+struct Imputation;
+
+struct MergeOptions {
+  CostOf cost;          // of a shape; empty: its traffic in bytes
+  bool impute = false;  // add what the Imputation would, and not only state it
+  // Shapes that keep representing theirs, as "operator/shape", so that ids outlive a refresh.
+  std::set<std::string> keep;
+};
+
 // Workloads of the cells that the cards admit, largest share first, and in `row_of_cell` the index
 // of each cell's workload (SIZE_MAX: none). Sizes within 5 % and of equal divisibility are one
-// workload; the weighted median by cost represents it (traffic in bytes where `cost` is empty).
+// workload; a kept shape represents it, or else the weighted median by cost.
 std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& cards,
-                                      const CostOf& cost, std::vector<size_t>& row_of_cell);
+                                      const Imputation& imputation, const MergeOptions& options,
+                                      std::vector<size_t>& row_of_cell);
 
 }  // namespace roofmark::suite

@@ -63,11 +63,9 @@ std::string StratumOf(const MinedWorkload& workload) {
                      workload.cost.bound_by.empty() ? "" : "/", workload.cost.bound_by);
 }
 
-struct Stratum {
-  std::string name;
-  Indices members;
-  double share = 0;
-  size_t draws = 0;
+struct Stratum : StratumPlan {
+  std::string op_phase;
+  Indices in;  // the members
 };
 
 // Strata with at least one draw each; the last may be "rest".
@@ -77,11 +75,12 @@ std::vector<Stratum> MakeStrata(std::span<const MinedWorkload> workloads, const 
   for (const size_t index : tail) {
     const std::string name = StratumOf(workloads[index]);
     by_name[name].name = name;
-    by_name[name].members.push_back(index);
+    by_name[name].op_phase = OpPhase(workloads[index]);
+    by_name[name].in.push_back(index);
   }
   std::vector<Stratum> strata;
   for (auto& [name, stratum] : by_name) {
-    stratum.share = ShareOf(workloads, stratum.members);
+    stratum.share = ShareOf(workloads, stratum.in);
     strata.push_back(std::move(stratum));
   }
   std::ranges::stable_sort(strata, std::greater<>(), &Stratum::share);
@@ -90,27 +89,33 @@ std::vector<Stratum> MakeStrata(std::span<const MinedWorkload> workloads, const 
   while (own < strata.size() && own < draws && strata[own].share >= kStratumFloor) ++own;
   if (own < strata.size()) {
     own = std::min(own, draws - 1);
-    Stratum rest{.name = "rest"};
+    Stratum rest;
+    rest.name = "rest";
     for (size_t i = own; i < strata.size(); ++i) {
-      rest.members.insert(rest.members.end(), strata[i].members.begin(), strata[i].members.end());
+      rest.in.insert(rest.in.end(), strata[i].in.begin(), strata[i].in.end());
     }
-    std::ranges::sort(rest.members);
-    rest.share = ShareOf(workloads, rest.members);
+    std::ranges::sort(rest.in);
+    rest.share = ShareOf(workloads, rest.in);
     strata.resize(own);
     strata.push_back(std::move(rest));
   }
-  for (Stratum& stratum : strata) stratum.draws = 1;
+  for (Stratum& stratum : strata) {
+    stratum.draws = 1;
+    stratum.members = stratum.in.size();
+  }
   return strata;
 }
 
-// Further draws go where the share of a draw is largest, so that in the end draws are by share.
+// Further draws go where one more takes most off the variance of the estimate, so that in the end
+// they are by share times deviation.
 void Allocate(std::vector<Stratum>& strata, size_t draws) {
   for (size_t given = strata.size(); given < draws; ++given) {
     Stratum* best = nullptr;
     double best_value = -1;
     for (Stratum& stratum : strata) {
-      if (stratum.draws >= stratum.members.size()) continue;
-      const double value = stratum.share / static_cast<double>(stratum.draws + 1);
+      if (stratum.draws >= stratum.in.size()) continue;
+      const auto drawn = static_cast<double>(stratum.draws);
+      const double value = stratum.share * stratum.deviation / std::sqrt(drawn * (drawn + 1));
       if (value > best_value) {
         best = &stratum;
         best_value = value;
@@ -135,31 +140,71 @@ void DrawStratum(std::span<const MinedWorkload> workloads, const Stratum& stratu
   size_t draws = stratum.draws;
   double left = stratum.share;
   size_t at = 0;
-  while (at < stratum.members.size() && draws > 0) {
-    const double share = workloads[stratum.members[at]].share.value;
-    const bool sure = stratum.members.size() - at <= draws ||
-                      share * static_cast<double>(draws) >= left * (1 - 1e-12);
+  while (at < stratum.in.size() && draws > 0) {
+    const double share = workloads[stratum.in[at]].share.value;
+    const bool sure =
+        stratum.in.size() - at <= draws || share * static_cast<double>(draws) >= left * (1 - 1e-12);
     if (!sure) break;
-    take(stratum.members[at++], 1);
+    take(stratum.in[at++], 1);
     left -= share;
     --draws;
   }
-  if (draws == 0 || at == stratum.members.size()) return;
+  if (draws == 0 || at == stratum.in.size()) return;
   left = 0;
-  for (size_t i = at; i < stratum.members.size(); ++i) {
-    left += workloads[stratum.members[i]].share.value;
+  for (size_t i = at; i < stratum.in.size(); ++i) {
+    left += workloads[stratum.in[i]].share.value;
   }
   const double step = left / static_cast<double>(draws);
   constexpr double kUnit = 0x1p-53;
   double next = step * static_cast<double>(random.Next() >> 11) * kUnit;
   double passed = 0;
-  for (; at < stratum.members.size() && draws > 0; ++at) {
-    const size_t index = stratum.members[at];
+  for (; at < stratum.in.size() && draws > 0; ++at) {
+    const size_t index = stratum.in[at];
     passed += workloads[index].share.value;
     if (passed <= next) continue;
     take(index, workloads[index].share.value / step);
     next += step;
     --draws;
+  }
+}
+
+// What earlier rounds say about the shapes of each stratum; a judged shape may be any member of a
+// workload.
+AttainedSpread SpreadOf(std::span<const MinedWorkload> workloads,
+                        const std::vector<Attained>& attained) {
+  AttainedSpread spread;
+  if (attained.empty()) return spread;
+  std::map<std::string, size_t> by_id;
+  for (size_t index = 0; index < workloads.size(); ++index) {
+    const Operator& op = *workloads[index].op;
+    for (const FleetCell* member : workloads[index].members) {
+      by_id.emplace(op.name + "/" + MinedShapeId(member->sums, op), index);
+    }
+  }
+  for (const Attained& one : attained) {
+    const auto found = by_id.find(one.workload);
+    if (found == by_id.end()) continue;
+    const MinedWorkload& workload = workloads[found->second];
+    spread.Add(one.candidate, OpPhase(workload), StratumOf(workload), one.attainment);
+  }
+  return spread;
+}
+
+// The tail: strata, draws by stratum, and the draws.
+void DrawTail(std::span<const MinedWorkload> workloads, const Indices& tail, size_t draws,
+              const SelectOptions& options, SelectedShapes& selected) {
+  std::vector<Stratum> strata = MakeStrata(workloads, tail, draws);
+  const AttainedSpread spread = SpreadOf(workloads, options.attained);
+  for (Stratum& stratum : strata) {
+    const AttainedSpread::Deviation deviation = spread.Of(stratum.op_phase, stratum.name);
+    stratum.deviation = deviation.value;
+    stratum.deviation_of = deviation.from;
+  }
+  Allocate(strata, draws);
+  Random random(options.seed);
+  for (const Stratum& stratum : strata) {
+    DrawStratum(workloads, stratum, random, selected.shapes);
+    selected.strata.push_back(stratum);
   }
 }
 
@@ -197,8 +242,8 @@ std::string_view SelectedAsName(SelectedAs as) {
   return "robustness";
 }
 
-std::vector<SelectedShape> SelectShapes(std::span<const MinedWorkload> workloads,
-                                        const SelectOptions& options) {
+SelectedShapes SelectShapes(std::span<const MinedWorkload> workloads,
+                            const SelectOptions& options) {
   const size_t wanted = options.shapes == 0 ? workloads.size() : options.shapes;
   Indices certain;
   if (wanted >= workloads.size()) {
@@ -210,9 +255,9 @@ std::vector<SelectedShape> SelectShapes(std::span<const MinedWorkload> workloads
     if (certain.size() > wanted - for_tail) certain.resize(wanted - for_tail);
     std::ranges::sort(certain);
   }
-  std::vector<SelectedShape> selected;
+  SelectedShapes selected;
   for (const size_t index : certain) {
-    selected.push_back({.workload = index, .weight = workloads[index].share.value});
+    selected.shapes.push_back({.workload = index, .weight = workloads[index].share.value});
   }
   Indices tail;
   for (size_t index = 0, next = 0; index < workloads.size(); ++index) {
@@ -223,13 +268,9 @@ std::vector<SelectedShape> SelectShapes(std::span<const MinedWorkload> workloads
     }
   }
   if (!tail.empty()) {
-    const size_t draws = std::min(wanted - certain.size(), tail.size());
-    std::vector<Stratum> strata = MakeStrata(workloads, tail, draws);
-    Allocate(strata, draws);
-    Random random(options.seed);
-    for (const Stratum& stratum : strata) DrawStratum(workloads, stratum, random, selected);
+    DrawTail(workloads, tail, std::min(wanted - certain.size(), tail.size()), options, selected);
   }
-  AddRobustness(workloads, selected);
+  AddRobustness(workloads, selected.shapes);
   return selected;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "suite/attained_spread.h"
 #include "suite/mined_workload.h"
 
 namespace roofmark::suite {
@@ -16,6 +17,8 @@ struct SelectOptions {
   size_t shapes = 0;      // 0: all of them, each for itself
   double coverage = 0.9;  // of each operator and phase, in the certainty stratum
   uint64_t seed = 1;      // of the tail's draw
+  // Earlier rounds, for Neyman's allocation; those on shapes of other fleets say nothing.
+  std::vector<Attained> attained;
 };
 
 // certain: in the suite for sure, for itself. tail: drawn; stands for its stratum. robustness: an
@@ -31,6 +34,21 @@ struct SelectedShape {
   std::string stratum;     // of the tail: "rms_norm/decode/2^5/memory", or "rest"
 };
 
+// A stratum of the tail as it was drawn from.
+struct StratumPlan {
+  std::string name;
+  double share = 0;
+  size_t members = 0;
+  size_t draws = 0;
+  double deviation = 1;           // of attainment, that draws were allotted by
+  std::string_view deviation_of;  // what it was measured on; see AttainedSpread::Deviation
+};
+
+struct SelectedShapes {
+  std::vector<SelectedShape> shapes;
+  std::vector<StratumPlan> strata;
+};
+
 // Weights of what is selected add up in expectation to the shares of all workloads, operator by
 // operator; `workloads` come largest share first.
 // 1. Certainty: of each operator and phase its largest workloads until `coverage` of their share,
@@ -38,12 +56,14 @@ struct SelectedShape {
 //    smallest of them are left to it, first those beyond two of an operator and phase.
 // 2. Tail: what is left, in strata of operator, phase, power of two of the load, and what binds it.
 //    Each stratum of at least 0.1 % of the fleet gets one draw, largest first, the others are one
-//    stratum "rest"; further draws by share. Within a stratum: systematic sampling with probability
-//    proportional to share (probability 1 where that would be over 1).
-//    Source: Saerndal, Swensson, Wretman, Model Assisted Survey Sampling (1992), section 3.6.
+//    stratum "rest"; further draws by Neyman: where share times the deviation of attainment is
+//    largest, and by share alone where no earlier round tells. Within a stratum: systematic
+//    sampling with probability proportional to share (probability 1 where that would be over 1).
+//    Sources: Saerndal, Swensson, Wretman, Model Assisted Survey Sampling (1992), sections 3.6 and
+//    3.7.3; Wright, "The equivalence of Neyman optimum allocation for sampling and equal
+//    proportions", The American Statistician 66 (2012), for whole numbers of draws.
 // 3. Robustness: the least and the largest load of each operator, where they are not among these;
 //    they come on top of `shapes`.
-std::vector<SelectedShape> SelectShapes(std::span<const MinedWorkload> workloads,
-                                        const SelectOptions& options);
+SelectedShapes SelectShapes(std::span<const MinedWorkload> workloads, const SelectOptions& options);
 
 }  // namespace roofmark::suite

@@ -182,6 +182,7 @@ class Attributor {
     taken.place = &places_[captured ? origin.capture + 1 : 0];
     taken.op = captured ? origin.op : link.kind == LinkKind::kGraph ? kNone32 : link.op;
     taken.decision = Decide(LookAround(*taken.place, taken.op), taken.kernel);
+    if (origin.disputed) taken.decision.shaped_by = nullptr;
     taken.phase = PhaseOf(link, taken.kernel);
     out_.claim_of.push_back(ClaimFor(taken));
     // Each replay of a captured call is a call of its own; replays are told apart by their launch.
@@ -342,6 +343,10 @@ class Attributor {
 
   std::string WhichShape(const Taken& taken, const Claim& claim) const {
     if (!claim.axes.empty()) return AxesToJson(claim.axes).Dump();
+    if (taken.origin.disputed) {
+      return "unknown: several captured graphs fit and differ in size, and no step label says "
+             "which";
+    }
     if (taken.decision.shaped_by == nullptr) return "unknown: no operator gives it";
     const CpuOp& op = taken.place->profile->ops[taken.decision.call];
     if (!HasDims(op.arguments, taken.place->profile->text)) {

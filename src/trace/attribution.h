@@ -34,7 +34,7 @@ struct Claim {
   std::map<std::string, std::string> dtypes;  // element types by tensor of the card
   Phase phase = Phase::kUnknown;
   // Launches, calls and measures count here; time is shared (PartOf in phase_split.h). Here is the
-  // phase with more of it.
+  // phase with more of it. The time of a call stays known in both (AggregateCell::elsewhere_ns).
   std::optional<ClaimSplit> split;
   // Of one call, as the step's label states them: "true.AXIS" where a graph was padded to the axis;
   // of attention "q", "k", "qq" and "qk" (sums over the sequences).

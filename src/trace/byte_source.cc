@@ -19,6 +19,10 @@ namespace roofmark::trace {
 namespace {
 
 constexpr size_t kStoredBlock = 256 << 10;
+// Bytes of a zstd frame that say how long its header is, and of a block's header.
+// Source: RFC 8878, 3.1.1.
+constexpr size_t kFrameStart = 5;
+constexpr size_t kBlockHeader = 3;
 
 void FreeZstd(ZSTD_DStream* stream) {
   ZSTD_freeDStream(stream);
@@ -53,6 +57,8 @@ struct ByteSource::State {
   std::string damage;
   inflate_state inflater;
   Owned<ZSTD_DStream, FreeZstd> zstd;
+  size_t wanted = 0;       // bytes that zstd asked for next
+  bool unflushed = false;  // zstd may hold text that found no room
 
   Result<size_t> ReadFile(char* to, size_t capacity) const;
   Result<void> Refill();
@@ -146,7 +152,8 @@ Result<void> ByteSource::State::Start() {
   if (coding == Coding::kZstd) {
     if (zstd == nullptr) zstd.reset(ZSTD_createDStream());
     if (zstd == nullptr) return Fail(ErrorKind::kIo, "no memory for zstd");
-    ZSTD_initDStream(zstd.get());
+    wanted = ZSTD_initDStream(zstd.get());
+    unflushed = false;
   }
   if (coding == Coding::kGzip) {
     isal_inflate_init(&inflater);
@@ -227,24 +234,31 @@ Result<size_t> ByteSource::State::Inflate(char* to, size_t capacity) {
   return filled;
 }
 
-// Frames follow each other without a word; a frame is open while zstd wants more bytes.
+// Frames follow each other without a word; a frame is open while zstd wants more bytes. It gets a
+// block at a time, without the next one's header (for which it asks too), and nothing before all
+// its text is taken: a call that fails tells nothing of the text that it made, so that what lies
+// before the damage would be lost.
 Result<size_t> ByteSource::State::Unzstd(char* to, size_t capacity) {
   ZSTD_outBuffer out{to, capacity, 0};
   while (out.pos < capacity && !ended) {
     TRY(Refill());
-    ZSTD_inBuffer in{pending.data(), pending.size(), 0};
+    const size_t asked = wanted > kBlockHeader ? wanted - kBlockHeader : wanted;
+    const size_t offered = unflushed ? 0 : std::min(pending.size(), asked);
+    ZSTD_inBuffer in{pending.data(), offered, 0};
     const size_t before = out.pos;
     const size_t status = ZSTD_decompressStream(zstd.get(), &out, &in);
     const bool stuck = in.pos == 0 && out.pos == before;
     if (ZSTD_isError(status) != 0) {
       damage = fmt::format("zstd data does not decode ({})", ZSTD_getErrorName(status));
       ended = true;
-    } else if (pending.empty() && stuck) {
+    } else if (pending.empty() && stuck && !unflushed) {
       if (member_open) damage = "the zstd stream ends early";
       ended = true;
-    } else {
+    } else if (in.pos > 0 || out.pos > before) {
       member_open = status != 0;
+      wanted = member_open ? status : kFrameStart;
     }
+    unflushed = out.pos == capacity;
     pending.remove_prefix(in.pos);
   }
   return out.pos;

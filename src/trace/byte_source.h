@@ -28,8 +28,10 @@ class ByteSource {
   ByteSource& operator=(ByteSource&&) noexcept;
   ~ByteSource();
 
-  // Fills `to` with up to `capacity` bytes and returns how many; 0 only at the end.
-  // Errors: kIo when the operating system fails to read.
+  // Fills `to` with up to `capacity` bytes and returns how many; 0 only at the end. Of a gzip
+  // stream that is damaged within the next 64 KiB, up to that much of what lies before the damage
+  // may be missing: ISA-L inflates ahead, and what it made there is lost with it. Errors: kIo when
+  // the operating system fails to read.
   Result<size_t> Read(char* to, size_t capacity);
 
   // Goes back to the beginning. Errors: kIo.

@@ -131,7 +131,8 @@ void ReadEagerSteps(CaptureProfile& capture) {
 constexpr std::string_view kFolder = "capture_traces";
 constexpr std::string_view kDetails = "execution_details.json";
 
-// The files that the sidecar names and that exist; empty where there is no usable sidecar.
+// The files that the sidecar names, missing ones too: reading them says so. Empty where there is no
+// usable sidecar, or none of its files is there.
 std::vector<fs::path> FilesOfSidecar(const fs::path& folder) {
   std::vector<fs::path> files;
   const Result<Json> details = ReadJson(folder / kDetails);
@@ -140,9 +141,14 @@ std::vector<fs::path> FilesOfSidecar(const fs::path& folder) {
     const Json* file = entry.Find("file");
     if (file == nullptr || !file->is_string()) continue;
     // Only names beside the sidecar: a profile is foreign data.
-    const fs::path path = folder / fs::path(file->as_string()).filename();
-    if (fs::is_regular_file(path)) files.push_back(path);
+    const fs::path name = fs::path(file->as_string()).filename();
+    if (!name.empty()) files.push_back(folder / name);
   }
+  const auto is_there = [](const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored);
+  };
+  if (std::ranges::none_of(files, is_there)) files.clear();
   return files;
 }
 

@@ -7,6 +7,7 @@
 #include "trace/event_fields.h"
 #include "trace/json_cursor.h"
 #include "trace/number_text.h"
+#include "trace/op_texts.h"
 
 namespace roofmark::trace {
 namespace {
@@ -18,7 +19,10 @@ constexpr std::string_view kTensor = "Tensor(";
 // What one node says, as JSON texts of the trace.
 struct Node {
   std::string name;
+  uint64_t rf_id = 0;
   uint64_t id = 0;
+  uint64_t parent = 0;
+  uint64_t thread = 0;
   std::string shapes;
   std::string types;
   std::string values;
@@ -99,9 +103,11 @@ class TraceReader {
     std::string key;
     if (!TRY(cursor_.EnterObject())) return {};
     while (TRY(cursor_.NextKey(key))) TRY(Member(key, node));
-    ++trace_.nodes;
+    const auto row = static_cast<uint32_t>(trace_.ops.size());
+    trace_.ops.push_back(
+        {.id = node.id, .parent = node.parent, .thread = node.thread, .arguments = ToKineto(node)});
     // Number 0 is that of the frames around threads and of kernels of compiled code.
-    if (node.id != 0 && !node.shapes.empty()) trace_.by_id.try_emplace(node.id, ToKineto(node));
+    if (node.rf_id != 0 && !node.shapes.empty()) trace_.by_id.try_emplace(node.rf_id, row);
     return {};
   }
 
@@ -109,7 +115,13 @@ class TraceReader {
     if (key == "name") {
       node.name = TRY(cursor_.Scalar());
     } else if (key == "rf_id") {
+      node.rf_id = ParseIdentifier(TRY(cursor_.Scalar()));
+    } else if (key == "id") {
       node.id = ParseIdentifier(TRY(cursor_.Scalar()));
+    } else if (key == "parent" || key == "ctrl_deps") {
+      node.parent = ParseIdentifier(TRY(cursor_.Scalar()));
+    } else if (key == "tid") {
+      node.thread = ParseIdentifier(TRY(cursor_.Scalar()));
     } else if (key == "input_shapes") {
       node.shapes = TRY(cursor_.Raw());
     } else if (key == "input_types") {
@@ -146,7 +158,8 @@ class TraceReader {
       const Json* name = attribute.Find("name");
       const Json* value = attribute.Find("value");
       if (name == nullptr || value == nullptr || !name->is_string() || !value->is_int()) continue;
-      if (name->as_string() == "rf_id") node.id = static_cast<uint64_t>(value->as_int());
+      if (name->as_string() == "rf_id") node.rf_id = static_cast<uint64_t>(value->as_int());
+      if (name->as_string() == "tid") node.thread = static_cast<uint64_t>(value->as_int());
     }
     return {};
   }
@@ -166,21 +179,28 @@ Result<ExecutionTrace> ReadExecutionTrace(const fs::path& path) {
   return TRY_IN(ReadExecutionTrace(TRY_IN(ByteSource::OpenFile(path), context)), context);
 }
 
-uint64_t AddArguments(const ExecutionTrace& trace, Profile& profile) {
-  uint64_t given = 0;
+void GiveArguments(const TracedArguments& arguments, uint32_t row, Profile& profile) {
+  CpuOp& op = profile.ops[row];
+  const OpTexts known = OpTextsOf(op.arguments, profile.text);
+  const auto or_known = [](const std::string& text, std::string_view otherwise) {
+    return text.empty() ? otherwise : std::string_view(text);
+  };
   std::string scratch;
-  for (size_t row = 0; row < profile.record_ids.size(); ++row) {
-    CpuOp& op = profile.ops[row];
+  op.arguments = InternOpTexts({arguments.dims, or_known(arguments.types, known.types),
+                                or_known(arguments.concrete, known.concrete)},
+                               profile.text, scratch);
+}
+
+uint64_t AddArgumentsById(const ExecutionTrace& trace, Profile& profile) {
+  uint64_t given = 0;
+  for (uint32_t row = 0; row < profile.record_ids.size(); ++row) {
+    const CpuOp& op = profile.ops[row];
     if (HasDims(op.arguments, profile.text) || profile.record_ids[row] == kNone32) continue;
     const auto found = trace.by_id.find(profile.record_ids[row]);
-    if (found == trace.by_id.end() || found->second.name != profile.text.Text(op.name)) continue;
-    const OpTexts known = OpTextsOf(op.arguments, profile.text);
-    const auto or_known = [](const std::string& text, std::string_view otherwise) {
-      return text.empty() ? otherwise : std::string_view(text);
-    };
-    op.arguments = InternOpTexts({found->second.dims, or_known(found->second.types, known.types),
-                                  or_known(found->second.concrete, known.concrete)},
-                                 profile.text, scratch);
+    if (found == trace.by_id.end()) continue;
+    const TracedArguments& arguments = trace.ops[found->second].arguments;
+    if (arguments.name != profile.text.Text(op.name)) continue;
+    GiveArguments(arguments, row, profile);
     ++given;
   }
   return given;

@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "trace/op_texts.h"
 #include "trace/trace.h"
 
 namespace roofmark::trace {
@@ -15,8 +16,8 @@ TEST(ExecutionTrace, ReadsBothSchemasAlike) {
     SCOPED_TRACE(file);
     const Result<ExecutionTrace> trace = ReadExecutionTrace(kData / file);
     ASSERT_THAT(trace, IsOk());
-    EXPECT_EQ(trace->nodes, 2U);
-    const TracedArguments& norm = trace->by_id.at(32);
+    ASSERT_EQ(trace->ops.size(), 2U);
+    const TracedArguments& norm = trace->ops[trace->by_id.at(32)].arguments;
     EXPECT_EQ(norm.name, "_C::rms_norm");
     EXPECT_EQ(norm.types, R"(["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar"])");
     EXPECT_EQ(norm.concrete, R"(["", "", "", "1e-05"])");
@@ -27,7 +28,7 @@ TEST(ExecutionTrace, GivesShapesToAProfileWithoutThem) {
   Profile profile = ReadProfile(kData / "shapeless.json").value();
   ASSERT_EQ(profile.ops.size(), 2U);
   EXPECT_FALSE(HasDims(profile.ops[0].arguments, profile.text));
-  EXPECT_EQ(AddArguments(ReadExecutionTrace(kData / "shapeless_et.json").value(), profile), 2U);
+  EXPECT_EQ(AddArgumentsById(ReadExecutionTrace(kData / "shapeless_et.json").value(), profile), 2U);
   EXPECT_EQ(OpTextsOf(profile.ops[0].arguments, profile.text).dims, "[[300, 1024], [1024, 512]]");
 }
 
@@ -40,8 +41,8 @@ TEST(ExecutionTrace, IsFoundBesideItsProfile) {
 TEST(ExecutionTrace, GivesNothingToOperatorsOfOtherNames) {
   Profile profile = ReadProfile(kData / "shapeless.json").value();
   ExecutionTrace trace = ReadExecutionTrace(kData / "shapeless_et.json").value();
-  for (auto& [id, arguments] : trace.by_id) arguments.name = "aten::other";
-  EXPECT_EQ(AddArguments(trace, profile), 0U);
+  for (TracedOp& op : trace.ops) op.arguments.name = "aten::other";
+  EXPECT_EQ(AddArgumentsById(trace, profile), 0U);
 }
 
 TEST(ExecutionTrace, SurvivesEveryTruncation) {
@@ -64,9 +65,9 @@ TEST(ExecutionTrace, ReadsThePublicOnes) {
     EXPECT_THAT(trace, IsOk());
     return std::move(trace).value_or(ExecutionTrace{});
   };
-  EXPECT_EQ(read("param_linear_et.json.gz").nodes, 931U);
+  EXPECT_EQ(read("param_linear_et.json.gz").ops.size(), 931U);
   const ExecutionTrace compiled = read("param_pt2_et.json.gz");
-  EXPECT_GT(compiled.nodes, 10U);
+  EXPECT_GT(compiled.ops.size(), 10U);
   EXPECT_EQ(compiled.damage, "");
 }
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "trace/op_texts.h"
+
 namespace roofmark::trace {
 namespace {
 
@@ -24,6 +26,10 @@ bool IsCopy(TextId name) {
   return name == kCopyName || name == kFillName;
 }
 
+size_t CountKernels(const std::vector<TextId>& names) {
+  return names.size() - static_cast<size_t>(std::ranges::count_if(names, IsCopy));
+}
+
 // A captured graph in the texts of the replay profile, so that names compare as numbers.
 struct Candidate {
   uint32_t capture = 0;
@@ -40,8 +46,9 @@ struct Node {
 
 struct Match {
   const Candidate* candidate = nullptr;
-  std::vector<uint32_t> nodes;  // captured node of each replayed one; kNone32 = none
-  uint64_t missing = 0;
+  std::vector<uint32_t> nodes;    // captured node of each replayed one; kNone32 = none
+  std::vector<bool> disputed;     // by replayed node: other captures that fit have other sizes
+  uint64_t missing = 0;           // kernels that one of both has and the other lacks
   std::vector<uint32_t> origins;  // of each replayed one, in GraphPairing; made when it is used
 };
 
@@ -116,35 +123,82 @@ class Pairer {
     if (!candidate.names.empty()) candidates_.push_back(std::move(candidate));
   }
 
-  // Captures for the step's number of tokens are tried first, then the next larger ones.
-  std::vector<const Candidate*> InOrder(int64_t tokens) const {
-    std::vector<const Candidate*> order;
-    for (const Candidate& candidate : candidates_) order.push_back(&candidate);
-    std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
-      const int64_t room = candidate->graph->tokens - tokens;
-      return room < 0 ? INT64_MAX : room;
+  // What can have run a step of so many tokens: of each mode the smallest size that holds them,
+  // then graphs of which no size is known. All of them where nothing holds them, or nothing is
+  // known of the step.
+  std::vector<const Candidate*> Asked(int64_t tokens) const {
+    std::map<std::string_view, int64_t> smallest;
+    for (const Candidate& candidate : candidates_) {
+      const int64_t size = candidate.graph->tokens;
+      if (tokens <= 0 || size < tokens) continue;
+      const auto [entry, fresh] = smallest.try_emplace(candidate.graph->mode, size);
+      entry->second = std::min(entry->second, size);
+    }
+    std::vector<const Candidate*> asked;
+    for (const Candidate& candidate : candidates_) {
+      const auto found = smallest.find(candidate.graph->mode);
+      const bool fits = found != smallest.end() && found->second == candidate.graph->tokens;
+      if (smallest.empty() || fits || candidate.graph->tokens < 0) asked.push_back(&candidate);
+    }
+    std::ranges::stable_sort(asked, {}, [](const Candidate* candidate) {
+      return candidate->graph->tokens < 0 ? INT64_MAX : candidate->graph->tokens;
     });
-    return order;
+    return asked;
   }
 
   Match Search(const std::vector<TextId>& names, int64_t tokens) const {
-    const std::vector<const Candidate*> order = InOrder(tokens);
+    const std::vector<const Candidate*> order = Asked(tokens);
+    Match best;
     for (const bool copies : {true, false}) {
       for (const Candidate* candidate : order) {
         Match match = Exact(names, *candidate, copies);
-        if (match.candidate != nullptr) return match;
+        if (match.candidate == nullptr) continue;
+        if (best.candidate == nullptr) {
+          best = std::move(match);
+        } else {
+          Dispute(match, best);
+        }
       }
+      if (best.candidate != nullptr) return best;
     }
-    Match best;
     for (const Candidate* candidate : order) {
       if (!candidate->named) continue;
-      Match match{.candidate = candidate, .nodes = Align(names, candidate->names)};
-      match.missing = static_cast<uint64_t>(std::ranges::count(match.nodes, kNone32));
-      const auto paired = static_cast<double>(names.size() - match.missing);
-      if (paired < kFloor * static_cast<double>(names.size())) continue;
+      Match match{.candidate = candidate,
+                  .nodes = Align(names, candidate->names),
+                  .disputed = std::vector<bool>(names.size())};
+      // Of the longer one: a graph that has more nodes than ran is another graph.
+      const size_t longer = std::max(CountKernels(names), CountKernels(candidate->names));
+      size_t paired = 0;
+      for (size_t i = 0; i < names.size(); ++i) {
+        if (!IsCopy(names[i]) && match.nodes[i] != kNone32) ++paired;
+      }
+      match.missing = longer - paired;
+      if (static_cast<double>(paired) < kFloor * static_cast<double>(longer)) continue;
       if (best.candidate == nullptr || match.missing < best.missing) best = std::move(match);
     }
     return best;
+  }
+
+  // The sizes of a captured node's operator and of those around it.
+  std::vector<std::string_view> SizesOf(const Candidate& candidate, uint32_t node) const {
+    const CaptureProfile& capture = *captures_[candidate.capture];
+    std::vector<std::string_view> sizes;
+    for (uint32_t op = candidate.graph->nodes[node].op; op != kNone32;
+         op = capture.forest->Parent(op)) {
+      const std::string_view dims =
+          OpTextsOf(capture.profile.ops[op].arguments, capture.profile.text).dims;
+      if (!dims.empty()) sizes.push_back(dims);
+    }
+    return sizes;
+  }
+
+  // Another match of the same nodes: layers of a model agree, graphs of other sizes do not.
+  void Dispute(const Match& other, Match& match) const {
+    for (size_t i = 0; i < match.nodes.size(); ++i) {
+      if (match.nodes[i] == kNone32 || other.nodes[i] == kNone32 || match.disputed[i]) continue;
+      match.disputed[i] =
+          SizesOf(*match.candidate, match.nodes[i]) != SizesOf(*other.candidate, other.nodes[i]);
+    }
   }
 
   // Node by node, with or without copies and fills.
@@ -153,7 +207,9 @@ class Pairer {
     const std::vector<uint32_t> left = RowsWhere(names, keep);
     const std::vector<uint32_t> right = RowsWhere(candidate.names, keep);
     if (left.size() != right.size() || left.empty()) return {};
-    Match match{.candidate = &candidate, .nodes = std::vector<uint32_t>(names.size(), kNone32)};
+    Match match{.candidate = &candidate,
+                .nodes = std::vector<uint32_t>(names.size(), kNone32),
+                .disputed = std::vector<bool>(names.size())};
     size_t contradictions = 0;
     for (size_t i = 0; i < left.size(); ++i) {
       const TextId replayed = names[left[i]];
@@ -228,11 +284,12 @@ int64_t StepTokens(const LinkedProfile& linked, const std::vector<Node>& nodes) 
 void AddOrigins(Match& match, GraphPairing& pairing) {
   if (match.candidate == nullptr || !match.origins.empty()) return;
   const Candidate& candidate = *match.candidate;
-  for (const uint32_t node : match.nodes) {
+  for (size_t i = 0; i < match.nodes.size(); ++i) {
+    const uint32_t node = match.nodes[i];
     match.origins.push_back(node == kNone32 ? 0 : static_cast<uint32_t>(pairing.origins.size()));
     if (node == kNone32) continue;
-    pairing.origins.push_back(
-        {candidate.capture, candidate.graph->nodes[node].op, candidate.graph->tokens});
+    pairing.origins.push_back({candidate.capture, candidate.graph->nodes[node].op,
+                               candidate.graph->tokens, match.disputed[i]});
   }
 }
 

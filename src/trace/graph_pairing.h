@@ -20,6 +20,9 @@ struct CapturedOrigin {
   uint32_t capture = kNone32;  // index of the capture profile; kNone32 = not paired
   uint32_t op = kNone32;       // row in its ops
   int64_t tokens = -1;         // that the graph was captured for; -1 = not said
+  // Several captures fit and disagree about the sizes of this node: the operator is known, its
+  // shape is not.
+  bool disputed = false;
 };
 
 struct PairingReport {
@@ -49,8 +52,11 @@ using Compatible = std::function<bool(std::string_view kernel, const CaptureProf
                                       const CapturedNode& node)>;
 
 // Pairs by name sequence where captures know names (HIP): equal sequences, else the longest common
-// one if it covers 98 % of the replay. On CUDA by order: equal numbers of nodes, of which at least
-// 98 % are compatible. Copies and fills count on both sides, or where that fails on neither.
+// one if it covers 98 % of the longer of both. On CUDA by order: equal numbers of nodes, of which
+// at least 98 % are compatible. Copies and fills count on both sides, or where that fails on
+// neither. Where the step's label says how many tokens there were, only the smallest captured size
+// of each mode that holds them is asked: the graph of another size, which may have the same names,
+// did not run.
 GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
                         const std::vector<std::unique_ptr<CaptureProfile>>& captures,
                         const Compatible& compatible);

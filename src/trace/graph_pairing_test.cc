@@ -21,9 +21,10 @@ std::string Row(std::string_view category, std::string_view name, int64_t ts, in
 }
 
 // A replay of one graph with these nodes; copies are named "copy".
-Profile Replay(const Names& nodes) {
+Profile Replay(const Names& nodes,
+               std::string_view label = "execute_context_0(0)_generation_4(4)") {
   std::string text = "[";
-  text += Row("user_annotation", "execute_context_0(0)_generation_4(4)", 0, 100, "");
+  text += Row("user_annotation", label, 0, 100, "");
   text += Row("cuda_runtime", "cudaGraphLaunch", 5, 2, R"("correlation": 9)");
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto ts = static_cast<int64_t>(200 + 10 * i);
@@ -35,7 +36,8 @@ Profile Replay(const Names& nodes) {
 
 enum class Recorder { kHip, kCuda };
 
-// The capture of a graph with these nodes, each inside an operator "op_<index>".
+// The capture of a graph with these nodes, each inside an operator "op_<index>": the first one is
+// of as many rows as there are tokens.
 std::unique_ptr<CaptureProfile> Capture(const Names& nodes, Recorder recorder, int tokens = 4) {
   const std::string label = fmt::format("capture_{}_FULL", tokens);
   const auto span = static_cast<int64_t>(100 * nodes.size() + 1000);
@@ -45,7 +47,8 @@ std::unique_ptr<CaptureProfile> Capture(const Names& nodes, Recorder recorder, i
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto ts = static_cast<int64_t>(100 + 100 * i);
     const std::string id = fmt::format(R"("correlation": {})", 10 + i);
-    text += Row("cpu_op", fmt::format("op_{}", i), ts, 50, "");
+    text += Row("cpu_op", fmt::format("op_{}", i), ts, 50,
+                fmt::format(R"("Input Dims": [[{}, 8]])", i == 0 ? tokens : 5));
     if (nodes[i] == "copy") {
       text += Row("cuda_runtime", "cudaMemcpyAsync", ts + 5, 5, id);
     } else if (recorder == Recorder::kHip) {
@@ -129,6 +132,13 @@ TEST(GraphPairing, ReportsALaunchThatTheCaptureLacks) {
   EXPECT_EQ(paired.ops[99], "op_98");
 }
 
+// A replay that is a part of a longer graph is not a replay of it.
+TEST(GraphPairing, RefusesTheCaptureOfALongerGraph) {
+  const Paired paired = Pair(Replay({"a", "b"}), One(Capture({"a", "c", "b"}, Recorder::kHip)));
+  EXPECT_EQ(paired.pairing.report.unpaired, 1U);
+  EXPECT_EQ(paired.ops, (Names{"", ""}));
+}
+
 TEST(GraphPairing, RefusesCapturesThatFitTooBadly) {
   const Names nodes = Numbered(100);
   Names captured = nodes;
@@ -164,6 +174,31 @@ TEST(GraphPairing, PrefersTheCaptureForTheStepsSize) {
   captures.push_back(Capture({"a", "b"}, Recorder::kHip, 8));
   const Paired paired = Pair(Replay({"a", "b"}), std::move(captures));
   EXPECT_EQ(paired.pairing.OriginOf(0).capture, 2U);  // the smallest that holds the step's 4 tokens
+}
+
+// A graph of another size may have the same names: a step of 4 tokens did not run it.
+TEST(GraphPairing, NeverTakesTheCaptureOfAnotherSizeForADamagedOne) {
+  for (const int other : {2, 64}) {
+    std::vector<std::unique_ptr<CaptureProfile>> captures;
+    captures.push_back(Capture({"a"}, Recorder::kHip, 8));  // its second launch is missing
+    captures.push_back(Capture({"a", "b"}, Recorder::kHip, other));
+    const Paired paired = Pair(Replay({"a", "b"}), std::move(captures));
+    EXPECT_EQ(paired.pairing.report.unpaired, 1U) << other;
+    EXPECT_EQ(paired.pairing.report.unpaired_nodes, 2U) << other;
+  }
+}
+
+// Without a label any size can have run: the operator is known, a size is only where all agree.
+TEST(GraphPairing, LeavesASizeOpenThatNothingSays) {
+  std::vector<std::unique_ptr<CaptureProfile>> captures;
+  captures.push_back(Capture({"a", "b"}, Recorder::kHip, 64));
+  captures.push_back(Capture({"a", "b"}, Recorder::kHip, 8));
+  const Profile replay = Replay({"a", "b"}, "unlabelled");
+  const Paired paired = Pair(replay, std::move(captures));
+  EXPECT_EQ(paired.pairing.report.exact, 1U);
+  EXPECT_EQ(paired.ops, (Names{"op_0", "op_1"}));
+  EXPECT_TRUE(paired.pairing.OriginOf(0).disputed);   // [[64, 8]] or [[8, 8]]
+  EXPECT_FALSE(paired.pairing.OriginOf(1).disputed);  // [[5, 8]] in both
 }
 
 }  // namespace

@@ -112,19 +112,14 @@ Result<int64_t> CardMilliseconds(const std::string& text) {
   return static_cast<int64_t>(std::llround(*hours * kMsPerHour));
 }
 
-struct Row {
-  std::string glob;
-  MineOptions options;
-};
-
-Result<Row> ReadRow(std::string_view line, const Columns& columns, const fs::path& folder) {
+Result<ManifestRow> ReadRow(std::string_view line, const Columns& columns) {
   const std::vector<std::string> fields = TRY(CsvFields(line));
   const auto field = [&](std::string_view name) {
     const auto column = columns.find(std::string(name));
     return column == columns.end() || column->second >= fields.size() ? std::string()
                                                                       : fields[column->second];
   };
-  Row row{.glob = field("glob")};
+  ManifestRow row{.glob = field("glob"), .config = field("config"), .options = {}};
   if (row.glob.empty()) return Fail(ErrorKind::kInput, "no glob in this line: which profiles?");
   MineOptions& options = row.options;
   options.model = field("model");
@@ -145,9 +140,6 @@ Result<Row> ReadRow(std::string_view line, const Columns& columns, const fs::pat
   if (const std::string hours = field("card_hours"); !hours.empty()) {
     options.card_ms = TRY(CardMilliseconds(hours));
   }
-  if (const std::string config = field("config"); !config.empty()) {
-    options.facts = TRY(ReadModelConfig(folder / config));
-  }
   std::string words;
   for (const std::string_view name : kColumns) words += fmt::format("{}\n", field(name));
   options.group = Sha256Hex(words).substr(0, 16);
@@ -155,7 +147,7 @@ Result<Row> ReadRow(std::string_view line, const Columns& columns, const fs::pat
 }
 
 Result<std::vector<ProfileInput>> Expand(
-    const Row& row, const fs::path& folder,
+    const ManifestRow& row, const fs::path& folder,
     const std::function<bool(const std::string&)>& is_profile) {
   std::vector<ProfileInput> inputs;
   const fs::path named = folder / row.glob;
@@ -182,26 +174,38 @@ Result<std::vector<ProfileInput>> Expand(
 
 }  // namespace
 
-Result<std::vector<ProfileInput>> ReadManifest(
-    const fs::path& path, const std::function<bool(const std::string&)>& is_profile) {
-  const std::string text = TRY(ReadFile(path));
-  std::vector<ProfileInput> inputs;
+Result<std::vector<ManifestRow>> ParseManifest(std::string_view text) {
+  std::vector<ManifestRow> rows;
   std::optional<Columns> columns;
-  std::map<fs::path, size_t> line_of;
   size_t number = 0;
   for (const std::string_view line : Split(text, '\n')) {
     ++number;
     if (Trim(line).empty()) continue;
-    const std::string where = fmt::format("{}: line {}", path.string(), number);
+    const std::string where = fmt::format("line {}", number);
     if (!columns) {
       columns = TRY_IN(ReadHeader(line), where);
       continue;
     }
-    const fs::path folder = path.parent_path();
-    const Row row = TRY_IN(ReadRow(line, *columns, folder), where);
+    rows.push_back(TRY_IN(ReadRow(line, *columns), where));
+    rows.back().line = number;
+  }
+  if (!columns) return Fail(ErrorKind::kInput, "the manifest is empty");
+  return rows;
+}
+
+Result<std::vector<ProfileInput>> ReadManifest(
+    const fs::path& path, const std::function<bool(const std::string&)>& is_profile) {
+  std::vector<ProfileInput> inputs;
+  std::map<fs::path, size_t> line_of;
+  const fs::path folder = path.parent_path();
+  for (ManifestRow& row : TRY_IN(ParseManifest(TRY(ReadFile(path))), path.string())) {
+    const std::string where = fmt::format("{}: line {}", path.string(), row.line);
+    if (!row.config.empty()) {
+      row.options.facts = TRY_IN(ReadModelConfig(folder / row.config), where);
+    }
     for (ProfileInput& input : TRY_IN(Expand(row, folder, is_profile), where)) {
-      const auto [first, fresh] = line_of.emplace(input.path.lexically_normal(), number);
-      if (!fresh && first->second == number) continue;
+      const auto [first, fresh] = line_of.emplace(input.path.lexically_normal(), row.line);
+      if (!fresh && first->second == row.line) continue;
       if (!fresh) {
         return Fail(ErrorKind::kInput,
                     fmt::format("{}: {} is in line {} already; a profile stands for one row", where,
@@ -209,9 +213,6 @@ Result<std::vector<ProfileInput>> ReadManifest(
       }
       inputs.push_back(std::move(input));
     }
-  }
-  if (!columns) {
-    return Fail(ErrorKind::kInput, fmt::format("{}: the manifest is empty", path.string()));
   }
   return inputs;
 }

@@ -14,6 +14,14 @@
 
 namespace roofmark::trace {
 
+// One row, before its files are looked for.
+struct ManifestRow {
+  size_t line = 0;  // from 1
+  std::string glob;
+  std::string config;   // empty where the row has none
+  MineOptions options;  // without what the config tells
+};
+
 // A CSV file (RFC 4180, comma separated, one row a line) whose first line names its columns:
 //   glob         profiles, relative to the manifest: a file, a folder, or a pattern of * ? [] and
 //   **
@@ -30,6 +38,9 @@ namespace roofmark::trace {
 // Errors: kNotFound and kInput with file, line, and what to do about it.
 Result<std::vector<ProfileInput>> ReadManifest(
     const std::filesystem::path& path, const std::function<bool(const std::string&)>& is_profile);
+
+// The rows of a manifest's text, without a look at any file. Errors: kInput with the line.
+Result<std::vector<ManifestRow>> ParseManifest(std::string_view text);
 
 // The files that a pattern matches, in order of path. Links to folders are not followed.
 std::vector<std::filesystem::path> MatchGlob(const std::filesystem::path& folder,

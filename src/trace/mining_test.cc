@@ -9,63 +9,13 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "base/text.h"
-#include "trace/graph_pairing.h"
-#include "trace/op_ids.h"
+#include "trace/mining_for_tests.h"
 #include "trace/public_traces_for_tests.h"
 #include "trace/rule_stub.h"
 #include "trace/trace.h"
 
 namespace roofmark::trace {
 namespace {
-
-const fs::path kSource = ROOFMARK_SOURCE_DIR;
-const fs::path kRecorded = kSource / "examples/profiles";
-
-const Rules& ProjectRules() {
-  static const Rules rules = Rules::Load(kSource / "rules").value();
-  return rules;
-}
-
-ProfileSummary Mine(const fs::path& path, const MineOptions& options = {}) {
-  Result<ProfileSummary> summary = MineProfile(path, ProjectRules(), options);
-  EXPECT_THAT(summary, IsOk());
-  return std::move(summary).value_or(ProfileSummary{});
-}
-
-std::map<std::string, int64_t> TimeByOperator(const ProfileSummary& summary) {
-  std::map<std::string, int64_t> times;
-  for (const AggregateCell& cell : summary.aggregate.cells) times[cell.op] += cell.exposed_ns;
-  return times;
-}
-
-std::map<Phase, int64_t> TimeByPhase(const ProfileSummary& summary) {
-  std::map<Phase, int64_t> times;
-  for (const AggregateCell& cell : summary.aggregate.cells) times[cell.phase] += cell.exposed_ns;
-  return times;
-}
-
-std::vector<AggregateCell> CellsOf(const ProfileSummary& summary, std::string_view op) {
-  std::vector<AggregateCell> cells;
-  for (const AggregateCell& cell : summary.aggregate.cells) {
-    if (cell.op == op) cells.push_back(cell);
-  }
-  return cells;
-}
-
-int64_t Axis(const AggregateCell& cell, std::string_view axis) {
-  const auto found = cell.axes.find(axis);
-  return found == cell.axes.end() ? -1 : std::get<int64_t>(found->second);
-}
-
-std::vector<int64_t> List(const AggregateCell& cell, std::string_view axis) {
-  const auto found = cell.axes.find(axis);
-  return found == cell.axes.end() ? std::vector<int64_t>{}
-                                  : std::get<std::vector<int64_t>>(found->second);
-}
-
-int64_t Number(const ProfileSummary& summary, std::string_view group, std::string_view key) {
-  return summary.json.Find(group)->Find(key)->as_int();
-}
 
 TEST(Mining, AttributesTheSampleByHand) {
   const ProfileSummary summary = Mine(kSource / "src/trace/testdata/two_steps.json");
@@ -178,6 +128,23 @@ TEST(Mining, ReportsGraphsThatNoCaptureFits) {
   EXPECT_EQ(Number(right, "graphs", "exact"), 6);
 }
 
+TEST(Mining, NamesACaptureThatTheSidecarListsAndNobodyCopied) {
+  const TempDir folder = TempDir::Make("sidecar").value();
+  const fs::path replay = folder.path() / "replay.json.gz";
+  fs::copy_file(kRecorded / "dense_decode_graph.json.gz", replay);
+  const fs::path captures = folder.path() / "capture_traces";
+  fs::create_directory(captures);
+  fs::copy_file(kRecorded / "dense_decode_graph_capture.json.gz", captures / "a.json.gz");
+  ASSERT_THAT(WriteFile(captures / "execution_details.json",
+                        R"([{"file": "a.json.gz"}, {"file": "b.json.gz"}])"),
+              IsOk());
+  const ProfileSummary summary = Mine(replay);
+  EXPECT_EQ(Number(summary, "graphs", "exact"), 6);
+  const Json* lost = summary.json.Find("loss")->Find("captures");
+  ASSERT_EQ(lost->array().size(), 1U);
+  EXPECT_THAT(lost->array()[0].as_string(), testing::HasSubstr("b.json.gz"));
+}
+
 TEST(Mining, NamesACaptureThatDoesNotRead) {
   const ProfileSummary summary =
       Mine(kRecorded / "dense_decode_graph.json.gz", {.captures = {"/nowhere/capture.json"}});
@@ -186,23 +153,21 @@ TEST(Mining, NamesACaptureThatDoesNotRead) {
   EXPECT_THAT(lost->array()[0].as_string(), testing::HasSubstr("/nowhere/capture.json"));
 }
 
+TEST(Mining, AddsUpShapesBeyondTheBudgetAndSaysHowMany) {
+  const ProfileSummary all = Mine(kRecorded / "moe_mixed.json.gz");
+  const ProfileSummary one = Mine(kRecorded / "moe_mixed.json.gz", {.most_shapes = 1});
+  EXPECT_EQ(all.json.Find("folded_shapes")->as_int(), 0);
+  EXPECT_GT(one.json.Find("folded_shapes")->as_int(), 0);
+  EXPECT_GT(one.json.Find("folded_ns")->as_int(), 0);
+  EXPECT_EQ(TimeByOperator(one), TimeByOperator(all));
+  EXPECT_EQ(TimeByPhase(one), TimeByPhase(all));
+  EXPECT_LT(one.aggregate.cells.size(), all.aggregate.cells.size());
+}
+
 class PublicProfiles : public PublicTraces {
  protected:
   ProfileSummary MineShared(const char* path) { return Mine(shared_ / path); }
 };
-
-TEST_F(PublicProfiles, GraphsAreAllPairedWithTheirCaptures) {
-  const std::map<const char*, int64_t> replays = {
-      {"kineto_rocm/sglang_decode_graph/sglang_Qwen3-8B_decode.json.gz", 1},
-      {"kineto_rocm/vllm_decode_full_graph/graph_execution.json.gz", 1},
-      {"kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz", 25}};
-  for (const auto& [path, count] : replays) {
-    const ProfileSummary summary = MineShared(path);
-    EXPECT_EQ(Number(summary, "graphs", "exact"), count) << path;
-    EXPECT_EQ(Number(summary, "graphs", "unpaired_kernels"), 0) << path;
-    EXPECT_EQ(summary.json.Find("unattributed_ns")->as_int(), 0) << path;
-  }
-}
 
 TEST_F(PublicProfiles, EveryLaunchOfTheServingProfilesIsClassified) {
   for (const char* path :
@@ -242,53 +207,6 @@ TEST_F(PublicProfiles, DenseProductsHaveTheirSizes) {
   }
 }
 
-// Acceptance: deleting one captured launch is reported, and shifts nothing silently.
-TEST_F(PublicProfiles, ALaunchMissingFromTheCaptureIsReported) {
-  const fs::path folder = shared_ / "kineto_rocm/sglang_decode_graph";
-  const TempDir copy = TempDir::Make("capture").value();
-  const fs::path replay = copy.path() / "decode.json.gz";
-  fs::copy_file(folder / "sglang_Qwen3-8B_decode.json.gz", replay);
-  Profile capture = ReadProfile(folder / "capture_traces/bs_32_rank0.json.gz").value();
-  // Without the launch of the hundredth node.
-  Rows<RuntimeCall> launches;
-  size_t seen = 0;
-  for (const RuntimeCall& call : capture.calls) {
-    if (call.kernel != kNoText && ++seen == 100) continue;
-    launches.push_back(call);
-  }
-  ASSERT_EQ(launches.size() + 1, capture.calls.size());
-  capture.calls = std::move(launches);
-  const Profile profile = ReadProfile(replay).value();
-  const CallFinder calls(profile);
-  const OpForest forest(profile);
-  const IdIndex ops = OpsByExternalId(profile);
-  const LinkedProfile linked = LinkKernels(profile, calls, forest, ops, ComputeTotals(profile));
-  std::vector<std::unique_ptr<CaptureProfile>> captures;
-  captures.push_back(MakeCaptureProfile(std::move(capture)));
-  const Compatible always = [](auto&&...) { return true; };
-  const GraphPairing pairing = PairGraphs(profile, linked, captures, always);
-  EXPECT_EQ(pairing.report.exact, 0U);
-  EXPECT_EQ(pairing.report.aligned, 1U);
-  EXPECT_EQ(pairing.report.unpaired_nodes, 1U);
-  EXPECT_GT(pairing.report.unpaired_ns, 0);
-}
-
-TEST_F(PublicProfiles, PhasesComeFromLabels) {
-  const std::map<const char*, Phase> phases = {
-      {"kineto_rocm/sglang_decode_graph/sglang_Qwen3-8B_decode.json.gz", Phase::kDecode},
-      {"kineto_rocm/vllm_decode_full_graph/graph_execution.json.gz", Phase::kDecode},
-      {"sglang_decode_b300_vs_mi300/deepseek_r1_B300-TP-0-DECODE.trace.json.gz", Phase::kDecode},
-      {"sglang_decode_b300_vs_mi300/deepseek_r1_MI300-TP-0-DECODE.trace.json.gz", Phase::kDecode},
-      {"kineto_rocm/sglang_prefilldecode_eager/sglang_Qwen3-8B_prefilldecode.json.gz",
-       Phase::kPrefill},
-      {"kineto_cuda/vllm_gptoss_b200_eager.json.gz", Phase::kPrefill}};
-  for (const auto& [path, phase] : phases) {
-    const std::map<Phase, int64_t> times = TimeByPhase(MineShared(path));
-    EXPECT_EQ(times.size(), 1U) << path;
-    EXPECT_EQ(times.begin()->first, phase) << path;
-  }
-}
-
 TEST_F(PublicProfiles, AttentionOfAMixedStepKeepsTheLabelsSums) {
   const ProfileSummary summary =
       MineShared("kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz");
@@ -306,47 +224,31 @@ TEST_F(PublicProfiles, AttentionOfAMixedStepKeepsTheLabelsSums) {
   EXPECT_EQ(Axis(cells[0], "page_size"), 32);  // told by the operator that writes the cache
 }
 
-// Each operator's time of the mixed step, by tokens; attention's by pairs of queries and keys,
-// sampling's by sequences.
-TEST_F(PublicProfiles, MixedStepsAreSplitByTheirLabelsMoments) {
-  const ProfileSummary summary =
-      MineShared("kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz");
-  std::map<std::string, std::map<Phase, int64_t>> times;
-  std::map<std::string, int64_t> launches;
-  for (const AggregateCell& cell : summary.aggregate.cells) {
-    times[cell.op][cell.phase] += cell.exposed_ns;
-    launches[cell.op] += cell.launches;
+// The time is shared, the shape is the whole call's: so the deployed time of a call is the whole
+// one, in both phases.
+TEST(Mining, KnowsTheTimeOfACallThatAMixedStepShares) {
+  const TempDir folder = TempDir::Make("mixed").value();
+  const fs::path path = folder.path() / "p.json";
+  ASSERT_THAT(WriteFile(path, R"json({"schemaVersion": 1, "traceEvents": [
+    {"ph": "X", "cat": "user_annotation", "name": "execute_context_1(30)_generation_10(10)",
+     "pid": 1, "tid": 1, "ts": 0, "dur": 90, "args": {}},
+    {"ph": "X", "cat": "cpu_op", "name": "_C::rms_norm", "pid": 1, "tid": 1, "ts": 5, "dur": 20,
+     "args": {"External id": 7, "Input Dims": [[40, 64], [40, 64], [64], []],
+     "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar"]}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 6,
+     "dur": 2, "args": {"correlation": 3}},
+    {"ph": "X", "cat": "kernel", "name": "vllm::rms_norm_kernel<c10::BFloat16, 8, 2>", "pid": 0,
+     "tid": 7, "ts": 50, "dur": 8, "args": {"device": 0, "stream": 7, "correlation": 3,
+     "External id": 7}}]})json"),
+              IsOk());
+  const std::vector<AggregateCell> cells = CellsOf(Mine(path), "rms_norm");
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_EQ(cells[0].sum_ns, 6000);  // 30 of 40 tokens
+  EXPECT_EQ(cells[1].sum_ns, 2000);
+  for (const AggregateCell& cell : cells) {
+    EXPECT_EQ(Axis(cell, "tokens"), 40);
+    EXPECT_EQ(cell.DeployedNs(), 8000);
   }
-  int64_t total = 0;
-  for (const auto& [op, phases] : times) {
-    double share = 37.0 / 8192;
-    if (op == "unified_attention") {
-      const double scores = 7671310 - 7475785 / 2;
-      share = 34489.0 / (scores + 34489.0);
-    }
-    if (op == "sampling") share = 37.0 / 46;
-    int64_t sum = 0;
-    for (const auto& [phase, time] : phases) sum += time;
-    total += sum;
-    ASSERT_EQ(phases.size(), 2U) << op;
-    EXPECT_NEAR(static_cast<double>(phases.at(Phase::kDecode)), share * static_cast<double>(sum),
-                static_cast<double>(launches[op]))
-        << op;
-  }
-  EXPECT_EQ(total, summary.aggregate.busy_ns);
-}
-
-TEST_F(PublicProfiles, OldProfilesAreLinkedByContainmentOnly) {
-  const ProfileSummary summary = MineShared("et/param_linear_kineto.json.gz");
-  EXPECT_EQ(Number(summary, "links", "external_id"), 0);
-  EXPECT_EQ(Number(summary, "links", "containment"), 8716);
-}
-
-TEST_F(PublicProfiles, OverlapIsSharedAndNotCountedTwice) {
-  const ProfileSummary summary =
-      MineShared("sglang_decode_b300_vs_mi300/deepseek_r1_B300-TP-0-DECODE.trace.json.gz");
-  EXPECT_EQ(summary.aggregate.sum_ns, 4125258);
-  EXPECT_EQ(summary.aggregate.busy_ns, 3637277);
 }
 
 TEST(Mining, ExplainsWhichRuleClaimsAKernelAndWhy) {

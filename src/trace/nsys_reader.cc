@@ -65,8 +65,9 @@ class NsysReader {
   }
   TextId KernelName(int64_t id) {
     const auto [entry, fresh] = kernel_names_.try_emplace(id, kNoText);
-    if (fresh) entry->second = profile_.text.Intern(KinetoKernelName(strings_.Find(id)));
-    return entry->second;
+    if (!fresh) return entry->second;
+    const std::string name = KinetoKernelName(strings_.Find(id));
+    return entry->second = name.empty() ? out_.NamelessKernel(id) : profile_.text.Intern(name);
   }
   // Processes number their calls from 1, so an id is one only together with its process.
   uint64_t Correlation(int64_t global_id, int64_t correlation) {

@@ -25,6 +25,8 @@ class OpForest {
   // The row that encloses a row, kNone32 for the outermost. Nesting deeper than 512 levels is cut:
   // no framework does it, and profiles are foreign data.
   uint32_t Parent(uint32_t row) const { return parents_[row]; }
+  // All rows by thread, in order of start, longest first.
+  const std::vector<uint32_t>& InOrder() const { return order_; }
   // Whether `ancestor` is the row itself or encloses it.
   bool Encloses(uint32_t ancestor, uint32_t row) const;
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/profile_rows.h"
 
+#include <fmt/format.h>
+
+#include <unordered_set>
+
 namespace roofmark::trace {
 
 bool ProfileRows::Take(RowTimes& times) {
@@ -34,6 +38,20 @@ void ProfileRows::AddCall(const RowTimes& times, uint64_t correlation, TextId na
                             .correlation = correlation,
                             .name = name,
                             .thread = thread});
+}
+
+TextId ProfileRows::NamelessKernel(int64_t number) {
+  return profile_.text.Intern(fmt::format("[kernel {}]", number));
+}
+
+void ProfileRows::DropIdleCalls() {
+  std::unordered_set<uint64_t> launched;
+  for (const auto* launches : {&profile_.kernels, &profile_.copies}) {
+    for (const Launch& launch : *launches) launched.insert(launch.correlation);
+  }
+  profile_.skipped += erase_if(profile_.calls, [&](const RuntimeCall& call) {
+    return call.correlation == kNoId || !launched.contains(call.correlation);
+  });
 }
 
 void ProfileRows::AddMarker(const RowTimes& times, TextId name, uint32_t thread) {

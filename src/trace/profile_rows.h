@@ -32,6 +32,12 @@ struct RowTimes {
   int64_t end_ns = 0;
 };
 
+// Runs and processes of one file number their calls, threads and streams alike: a number that is
+// one only within its run.
+inline uint64_t OfRun(uint32_t run, int64_t number) {
+  return uint64_t{run} << 40 ^ static_cast<uint64_t>(number);
+}
+
 class ProfileRows {
  public:
   explicit ProfileRows(Profile& profile) : profile_(profile) {}
@@ -54,6 +60,11 @@ class ProfileRows {
   // The same of a call that launches, and of a range that somebody marked in the source.
   void AddCall(const RowTimes& times, uint64_t correlation, TextId name, uint32_t thread);
   void AddMarker(const RowTimes& times, TextId name, uint32_t thread);
+
+  // The name of a kernel of which the file tells only a number.
+  TextId NamelessKernel(int64_t number);
+  // Drops calls that launched nothing, as skipped. For readers that meet calls before launches.
+  void DropIdleCalls();
 
   Numbering threads;
   Numbering streams;

@@ -222,48 +222,5 @@ TEST(ProfileReader, AcceptsProfilesWithoutEvents) {
   EXPECT_EQ(Parse("{\"traceEvents\": [], \"baseTimeNanoseconds\": 12}").base_ns, 12);
 }
 
-// Every column of one row of oracle.tsv, in its order; "-" stands for what does not apply.
-std::vector<std::string> Row(const std::string& file, const Profile& profile) {
-  const Totals t = ComputeTotals(profile);
-  std::vector<std::string> row = {file, "kineto"};
-  for (const uint64_t count : {t.events, t.kernels, t.names}) row.push_back(std::to_string(count));
-  for (const int64_t ns : {t.sum_kernel_ns, t.union_ns}) row.push_back(std::to_string(ns));
-  for (const uint64_t count : {t.devices, t.memcpy}) row.push_back(std::to_string(count));
-  row.push_back(std::to_string(t.memcpy_ns));
-  for (const uint64_t count : {t.python_events, t.kernels_no_runtime, t.graph_kernels}) {
-    row.push_back(std::to_string(count));
-  }
-  row.push_back(std::to_string(t.graph_ns));
-  for (const uint64_t count : {t.kernels_extid_op, t.kernels_extid_op_shaped}) {
-    row.push_back(std::to_string(count));
-  }
-  row.push_back(std::to_string(t.shaped_ns));
-  for (const uint64_t count :
-       {t.kernels_extid_eq_corr, t.user_annotations, t.neg_dur, t.corr_ids_with_many_kernels}) {
-    row.push_back(std::to_string(count));
-  }
-  row.push_back(profile.base_ns ? std::to_string(*profile.base_ns) : "-");
-  return row;
-}
-
-TEST(ProfileReader, ReproducesEveryPublishedTotal) {
-  const fs::path shared = SharedFolder(ROOFMARK_SOURCE_DIR);
-  if (shared.empty()) GTEST_SKIP() << "no folder with public traces: set ROOFMARK_SHARED";
-  const std::string oracle = ReadFile(shared / "traces/oracle.tsv").value();
-  int rows = 0;
-  for (const std::string_view line : Split(oracle, '\n')) {
-    const std::vector<std::string_view> columns = Split(line, '\t');
-    if (columns.size() < 2 || columns[1] != "kineto") continue;
-    ++rows;
-    const std::string file(columns[0]);
-    Result<Profile> profile = ReadProfile(shared / "traces" / file);
-    ASSERT_THAT(profile, IsOk());
-    EXPECT_EQ(Join(Row(file, *profile), "\t"), line);
-    EXPECT_EQ(profile->loss.split, SplitLoss{}) << file;
-    EXPECT_FALSE(profile->loss.truncated()) << file;
-  }
-  EXPECT_EQ(rows, 27);
-}
-
 }  // namespace
 }  // namespace roofmark::trace

@@ -204,6 +204,35 @@ TEST(Readers, CountLinesOfACsvThatMakeNoSense) {
               HasError(ErrorKind::kInput, "Start_Timestamp"));
 }
 
+// What the tables do not name still has its time and something to be called by.
+TEST(Readers, CallKernelsWithoutANameByTheirNumber) {
+  const Result<Profile> sheet = ReadRocprofCsv(
+      ByteSource::FromMemory("Kernel_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n17,,10,15\n"));
+  ASSERT_THAT(sheet, IsOk());
+  ASSERT_EQ(sheet->kernels.size(), 1U);
+  EXPECT_EQ(sheet->text.Text(sheet->kernels[0].name), "[kernel 17]");
+  const Result<Profile> document = ReadRocprofJson(ByteSource::FromMemory(
+      R"({"rocprofiler-sdk-tool": [{"buffer_records": {"hsa_api": [{"kind": 1}, {"kind": 2}],
+      "kernel_dispatch": [{"start_timestamp": 10, "end_timestamp": 15,
+                           "dispatch_info": {"kernel_id": 17}}]}}]})"));
+  ASSERT_THAT(document, IsOk());
+  ASSERT_EQ(document->kernels.size(), 1U);
+  EXPECT_EQ(document->text.Text(document->kernels[0].name), "[kernel 17]");
+  EXPECT_EQ(document->skipped, 2U);  // calls of another interface are counted
+  ExpectReconciled(*document);
+}
+
+TEST(Readers, KeepTheKernelsWhereASheetBesideThemDoesNotRead) {
+  const TempDir folder = TempDir::Make("sheets").value();
+  const fs::path path = folder.path() / "run_kernel_trace.csv";
+  fs::copy_file(kData / "run_kernel_trace.csv", path);
+  ASSERT_THAT(WriteFile(folder.path() / "run_hip_api_trace.csv", ""), IsOk());
+  const Profile profile = Read(path);
+  EXPECT_EQ(profile.kernels.size(), 4U);
+  EXPECT_TRUE(profile.loss.truncated());
+  EXPECT_THAT(profile.loss.damage, testing::HasSubstr("run_hip_api_trace.csv: the file is empty"));
+}
+
 TEST(Readers, CountEachDispatchOfACounterFileOnce) {
   const Result<Profile> profile = ReadRocprofCsv(ByteSource::FromMemory(
       "\"Correlation_Id\",\"Dispatch_Id\",\"Kernel_Name\",\"Counter_Name\",\"Start_Timestamp\","

@@ -82,7 +82,7 @@ class RocpdRun {
     if (!fresh) return entry->second;
     std::string_view name = display_names_.Find(id);
     if (name.empty()) name = KernelOfSymbol(symbols_.Find(id));
-    return entry->second = profile_.text.Intern(name);
+    return entry->second = name.empty() ? out_.NamelessKernel(id) : profile_.text.Intern(name);
   }
   TextId String(int64_t id) {
     const auto [entry, fresh] = texts_.try_emplace(id, kNoText);
@@ -93,7 +93,7 @@ class RocpdRun {
   uint64_t Correlation(int64_t event) {
     const int64_t* stack = stacks_.Find(event);
     if (stack == nullptr || *stack == 0) return kNoId;
-    return uint64_t{run_} << 40 ^ static_cast<uint64_t>(*stack);
+    return OfRun(run_, *stack);
   }
   int32_t Device(int64_t agent) {
     const auto found = devices_.find(agent);
@@ -176,13 +176,12 @@ Result<void> RocpdRun::ReadDispatches() {
     const Track track = row.Has(8) ? tracks_[row.Int(8)] : Track{row.IntOr(4, -1), row.Int(5), 0};
     const uint64_t correlation = Correlation(row.Int(7));
     launched_.insert(correlation);
-    out_.Add(
-        {.start_ns = times.start_ns,
-         .dur_ns = times.end_ns - times.start_ns,
-         .correlation = correlation,
-         .name = KernelName(row.Int(6)),
-         .device = Device(track.agent),
-         .stream = out_.streams.Of(uint64_t{run_} << 40 ^ static_cast<uint64_t>(track.stream))});
+    out_.Add({.start_ns = times.start_ns,
+              .dur_ns = times.end_ns - times.start_ns,
+              .correlation = correlation,
+              .name = KernelName(row.Int(6)),
+              .device = Device(track.agent),
+              .stream = out_.streams.Of(OfRun(run_, track.stream))});
   });
 }
 
@@ -201,7 +200,7 @@ Result<void> RocpdRun::ReadCopies() {
               .correlation = correlation,
               .name = String(row.Int(7)),
               .device = Device(row.Int(to_device ? 4 : 5)),
-              .stream = out_.streams.Of(uint64_t{run_} << 40 ^ static_cast<uint64_t>(row.Int(6))),
+              .stream = out_.streams.Of(OfRun(run_, row.Int(6))),
               .kind = LaunchKind::kCopy});
   });
 }
@@ -228,7 +227,7 @@ Result<void> RocpdRun::ReadRegions() {
     RowTimes times;
     if (!Times(row, 0, times)) return;
     const int64_t tid = row.Has(7) ? tracks_[row.Int(7)].thread : row.Int(4);
-    const uint32_t thread = out_.threads.Of(uint64_t{run_} << 40 ^ static_cast<uint64_t>(tid));
+    const uint32_t thread = out_.threads.Of(OfRun(run_, tid));
     if (call) {
       out_.AddCall(times, correlation, name, thread);
       return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/rocprof_csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -27,6 +29,7 @@ enum Column : uint8_t {
   kStream,
   kThread,
   kProcess,
+  kKernel,
   kKernelName,
   kFunction,
   kDirection,
@@ -42,7 +45,7 @@ struct ColumnName {
   std::string_view name;
   Column column;
 };
-constexpr std::array<ColumnName, 18> kNames = {{
+constexpr std::array<ColumnName, 19> kNames = {{
     {"Start_Timestamp", kStart},
     {"End_Timestamp", kEnd},
     {"Kind", kKind},
@@ -52,6 +55,7 @@ constexpr std::array<ColumnName, 18> kNames = {{
     {"Stream_Id", kStream},
     {"Thread_Id", kThread},
     {"Process_Id", kProcess},
+    {"Kernel_Id", kKernel},
     {"Kernel_Name", kKernelName},
     {"Function", kFunction},
     {"Name", kFunction},
@@ -72,6 +76,9 @@ class CsvReader {
 
   // Adds the rows of one file.
   Result<void> Read(ByteSource source);
+  // The same of a sheet that belongs to the kernels': one that does not read takes nothing from
+  // them, and is damage of the whole.
+  void ReadBeside(const fs::path& path);
   Profile Finish();
 
  private:
@@ -141,6 +148,12 @@ Result<void> CsvReader::Read(ByteSource source) {
   return {};
 }
 
+void CsvReader::ReadBeside(const fs::path& path) {
+  const auto read = [&]() -> Result<void> { return Read(TRY(ByteSource::OpenFile(path))); }();
+  if (read || !profile_.loss.damage.empty()) return;
+  profile_.loss.damage = fmt::format("{}: {}", path.filename().string(), read.error().message());
+}
+
 void CsvReader::Take(const std::vector<std::string_view>& fields, size_t bytes) {
   fields_ = &fields;
   const auto start = ParseInteger(Field(kStart));
@@ -167,12 +180,14 @@ void CsvReader::TakeLaunch(LaunchKind kind, const RowTimes& times) {
     const bool from = Field(kDirection).find("DEVICE_TO_HOST") != std::string_view::npos;
     agent = Field(from ? kSourceAgent : kDestinationAgent);
   }
+  const std::string_view text = kernel ? KernelOfSymbol(Field(kKernelName)) : Field(kDirection);
+  const TextId name =
+      text.empty() ? out_.NamelessKernel(Number(kKernel)) : profile_.text.Intern(text);
   const int64_t stream = Number(kStream) != 0 ? Number(kStream) : Number(kQueue);
   out_.Add({.start_ns = times.start_ns,
             .dur_ns = times.end_ns - times.start_ns,
             .correlation = Correlation(),
-            .name = profile_.text.Intern(kernel ? KernelOfSymbol(Field(kKernelName))
-                                                : Field(kDirection)),
+            .name = name,
             .device = Agent(agent),
             .stream = out_.streams.Of(static_cast<uint64_t>(stream)),
             .kind = kind});
@@ -190,17 +205,8 @@ void CsvReader::TakeRegion(const RowTimes& times) {
   out_.AddMarker(times, name, thread);
 }
 
-// Only calls that launched something are kept, as by the other readers.
 Profile CsvReader::Finish() {
-  std::unordered_set<uint64_t> launched;
-  for (const auto* launches : {&profile_.kernels, &profile_.copies}) {
-    for (const Launch& launch : *launches) launched.insert(launch.correlation);
-  }
-  const size_t before = profile_.calls.size();
-  erase_if(profile_.calls, [&](const RuntimeCall& call) {
-    return call.correlation == kNoId || !launched.contains(call.correlation);
-  });
-  profile_.skipped += before - profile_.calls.size();
+  out_.DropIdleCalls();
   return std::move(profile_);
 }
 
@@ -223,7 +229,7 @@ Result<Profile> ReadRocprofCsv(const fs::path& path) {
     for (const char* kind : {"hip_api", "marker_api", "memory_copy"}) {
       const fs::path beside = stem + "_" + kind + "_trace.csv" + packed;
       if (!fs::exists(beside)) continue;
-      TRY_IN(reader.Read(TRY(ByteSource::OpenFile(beside))), beside.string());
+      reader.ReadBeside(beside);
     }
   }
   return reader.Finish();

@@ -7,7 +7,6 @@
 
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "trace/event_fields.h"
 #include "trace/json_cursor.h"
@@ -71,6 +70,7 @@ class RocprofReader {
   size_t first_op_ = 0;
   std::vector<int64_t> kernel_ids_;                           // by kernel from first_kernel_
   std::vector<std::pair<int64_t, int64_t>> copy_operations_;  // kind, operation; also below
+  std::vector<int32_t> copy_sources_;                         // agents, by copy
   std::vector<std::pair<int64_t, int64_t>> call_operations_;
   std::vector<std::pair<int64_t, int64_t>> op_operations_;
   std::vector<int64_t> op_correlations_;
@@ -105,6 +105,7 @@ Result<Profile> RocprofReader::Run() {
     while (TRY(cursor_.NextElement())) TRY(Process());
   }
   if (!found_) return Fail(ErrorKind::kInput, "no member rocprofiler-sdk-tool");
+  out_.DropIdleCalls();
   profile_.loss.damage = cursor_.damage();
   return std::move(profile_);
 }
@@ -261,8 +262,12 @@ Result<void> RocprofReader::Buffers() {
       TRY(ReadRecords(Records::kCalls));
     } else if (key == "marker_api") {
       TRY(ReadRecords(Records::kMarkers));
-    } else {
-      TRY(cursor_.SkipValue());
+    } else if (TRY(cursor_.EnterArray())) {
+      // Calls of other interfaces and allocations: no device time, but they are counted.
+      while (TRY(cursor_.NextElement())) {
+        TRY(cursor_.SkipValue());
+        out_.Skip();
+      }
     }
   }
   return {};
@@ -328,26 +333,22 @@ Result<void> RocprofReader::Member(const std::string& key, Record& record) {
 void RocprofReader::Take(Records what, const Record& record) {
   RowTimes times{record.start, record.end};
   if (!out_.Take(times)) return;
-  const uint64_t correlation =
-      record.correlation == 0 ? kNoId
-                              : uint64_t{run_} << 40 ^ static_cast<uint64_t>(record.correlation);
-  const uint32_t thread =
-      out_.threads.Of(uint64_t{run_} << 40 ^ static_cast<uint64_t>(record.thread));
+  const uint64_t correlation = record.correlation == 0 ? kNoId : OfRun(run_, record.correlation);
+  const uint32_t thread = out_.threads.Of(OfRun(run_, record.thread));
   if (what == Records::kDispatches || what == Records::kCopies) {
     const bool copy = what == Records::kCopies;
     const int64_t stream = record.stream > 0 ? record.stream : record.queue;
-    // Agents are numbered when their table is known: handles are small.
-    const int64_t agent =
-        copy && !agents_.contains(record.agent) ? record.source_agent : record.agent;
     out_.Add({.start_ns = times.start_ns,
               .dur_ns = times.end_ns - times.start_ns,
               .correlation = correlation,
               .name = 0,
-              .device = static_cast<int32_t>(agent),
-              .stream = out_.streams.Of(uint64_t{run_} << 40 ^ static_cast<uint64_t>(stream)),
+              // Agents are numbered when their table is known: handles are small.
+              .device = static_cast<int32_t>(record.agent),
+              .stream = out_.streams.Of(OfRun(run_, stream)),
               .kind = copy ? LaunchKind::kCopy : LaunchKind::kKernel});
     if (copy) {
       copy_operations_.emplace_back(record.kind, record.operation);
+      copy_sources_.push_back(static_cast<int32_t>(record.source_agent));
     } else {
       kernel_ids_.push_back(record.kernel);
     }
@@ -367,7 +368,7 @@ void RocprofReader::Take(Records what, const Record& record) {
                           .annotation = true});
 }
 
-// Gives the rows of the process their names and devices, and drops calls that launched nothing.
+// Gives the rows of the process their names and devices.
 void RocprofReader::Resolve() {
   const auto operation = [&](const std::pair<int64_t, int64_t>& of) {
     const auto kind = operations_.find(of.first);
@@ -380,32 +381,23 @@ void RocprofReader::Resolve() {
     const auto found = agents_.find(handle);
     return found == agents_.end() ? handle : found->second;
   };
-  std::unordered_set<uint64_t> launched;
   for (size_t i = 0; i < kernel_ids_.size(); ++i) {
     Launch& kernel = profile_.kernels[first_kernel_ + i];
     const auto symbol = symbols_.find(kernel_ids_[i]);
-    kernel.name = profile_.text.Intern(
-        symbol == symbols_.end() ? fmt::format("[kernel {}]", kernel_ids_[i]) : symbol->second);
+    kernel.name = symbol == symbols_.end() || symbol->second.empty()
+                      ? out_.NamelessKernel(kernel_ids_[i])
+                      : profile_.text.Intern(symbol->second);
     kernel.device = device(kernel.device);
-    launched.insert(kernel.correlation);
   }
   for (size_t i = 0; i < copy_operations_.size(); ++i) {
     Launch& copy = profile_.copies[first_copy_ + i];
     copy.name = profile_.text.Intern(operation(copy_operations_[i]));
-    copy.device = device(copy.device);
-    launched.insert(copy.correlation);
+    // A copy belongs to the GPU of its two ends, to the destination's where both are.
+    copy.device = device(agents_.contains(copy.device) ? copy.device : copy_sources_[i]);
   }
-  size_t kept = first_call_;
   for (size_t i = 0; i < call_operations_.size(); ++i) {
-    RuntimeCall call = profile_.calls[first_call_ + i];
-    if (call.correlation == kNoId || !launched.contains(call.correlation)) {
-      ++profile_.skipped;
-      continue;
-    }
-    call.name = profile_.text.Intern(operation(call_operations_[i]));
-    profile_.calls[kept++] = call;
+    profile_.calls[first_call_ + i].name = profile_.text.Intern(operation(call_operations_[i]));
   }
-  profile_.calls.resize(kept);
   for (size_t i = 0; i < op_operations_.size(); ++i) {
     const auto message = messages_.find(op_correlations_[i]);
     profile_.ops[first_op_ + i].name = profile_.text.Intern(
@@ -414,6 +406,7 @@ void RocprofReader::Resolve() {
   }
   kernel_ids_.clear();
   copy_operations_.clear();
+  copy_sources_.clear();
   call_operations_.clear();
   op_operations_.clear();
   op_correlations_.clear();

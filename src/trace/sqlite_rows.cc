@@ -160,7 +160,10 @@ Result<void> SqliteRows::State::Begin() {
     list = TRY(Prepare(kList));
   }
   if (list == nullptr) {
-    return Fail(ErrorKind::kInput, fmt::format("{}: no SQLite database: {}", path, damage));
+    return Fail(ErrorKind::kInput,
+                fmt::format("{}: no SQLite database that reads ({}); export it again, or "
+                            "check that the copy is whole",
+                            path, damage));
   }
   int code = SQLITE_ROW;
   while ((code = sqlite3_step(list.get())) == SQLITE_ROW) {

@@ -2,6 +2,8 @@
 // The flow of mining as a page: read, link, attribute, add up.
 #include "trace/trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -15,6 +17,7 @@
 #include "trace/op_ids.h"
 #include "trace/phase_split.h"
 #include "trace/profile_format.h"
+#include "trace/traced_names.h"
 
 namespace roofmark::trace {
 namespace {
@@ -45,6 +48,8 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
       const int64_t exposed_there = PartOf(exposed, split->part, split->whole);
       cells[split->other].sum_ns += sum_there;
       cells[split->other].exposed_ns += exposed_there;
+      cells[split->other].elsewhere_ns += sum - sum_there;
+      cell.elsewhere_ns += sum_there;
       uses[uint64_t{split->other} << 32 | kernel.name].sum_ns += sum_there;
       sum -= sum_there;
       exposed -= exposed_there;
@@ -65,6 +70,7 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
     }
     if (!counts) continue;
     ++cell.calls;
+    if (const auto& split = attribution.claims[claim].split) ++cells[split->other].elsewhere_calls;
     for (const auto& [name, value] : attribution.claims[claim].measures) {
       cell.measures[name].Add(value);
     }
@@ -192,11 +198,17 @@ Json FindingsToJson(const std::vector<Finding>& findings) {
 void AddTimes(const ProfileAggregate& aggregate, Json& json) {
   std::map<std::string, int64_t> by_operator;
   std::map<Phase, int64_t> by_phase;
+  int64_t folded = 0;
+  int64_t folded_ns = 0;
   int64_t shaped = 0;
   int64_t unattributed = 0;
   for (const AggregateCell& cell : aggregate.cells) {
     by_phase[cell.phase] += cell.exposed_ns;
     if (!cell.axes.empty()) shaped += cell.exposed_ns;
+    if (cell.folded > 0) {
+      folded += cell.folded;
+      folded_ns += cell.exposed_ns;
+    }
     if (cell.op.empty()) {
       unattributed += cell.exposed_ns;
     } else {
@@ -204,6 +216,7 @@ void AddTimes(const ProfileAggregate& aggregate, Json& json) {
     }
   }
   json.Set("unattributed_ns", unattributed).Set("with_shape_ns", shaped);
+  json.Set("folded_shapes", folded).Set("folded_ns", folded_ns);
   std::vector<std::pair<std::string, int64_t>> sorted(by_operator.begin(), by_operator.end());
   std::ranges::stable_sort(sorted, std::greater<>(),
                            [](const auto& entry) { return entry.second; });
@@ -217,19 +230,33 @@ void AddTimes(const ProfileAggregate& aggregate, Json& json) {
   json.Set("phases_ns", std::move(phases));
 }
 
-void AddExecutionTraces(const fs::path& path, const MineOptions& options, Profile& profile,
+// Gives the profile the sizes of its execution traces. Returns what each gave.
+Json AddExecutionTraces(const fs::path& path, const MineOptions& options, Profile& profile,
                         std::vector<std::string>& lost) {
-  if (profile.record_ids.empty()) return;
   std::vector<fs::path> paths = options.execution_traces;
   if (const fs::path beside = FindExecutionTrace(path); !beside.empty()) paths.push_back(beside);
+  Json given = Json::MakeArray();
   for (const fs::path& trace_path : paths) {
     const auto trace = ReadExecutionTrace(trace_path);
     if (!trace) {
       lost.push_back(trace.error().message());
-    } else {
-      AddArguments(*trace, profile);
+      continue;
     }
+    const uint64_t by_id = AddArgumentsById(*trace, profile);
+    NamesMatched by_names;
+    if (by_id == 0 && !profile.shapes_recorded) by_names = AddArgumentsByNames(*trace, profile);
+    if (by_id + by_names.given == 0 && !profile.shapes_recorded) {
+      lost.push_back(
+          fmt::format("{}: gives no operator its sizes: neither its numbers nor its sequences of "
+                      "names are those of the profile; record both in one run",
+                      trace_path.string()));
+    }
+    given.Push(Json::MakeObject()
+                   .Set("by_id", by_id)
+                   .Set("by_names", by_names.given)
+                   .Set("disputed", by_names.disputed));
   }
+  return given;
 }
 
 using Captures = std::vector<std::unique_ptr<CaptureProfile>>;
@@ -271,7 +298,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   };
   Profile profile = TRY(ReadProfile(path, {.wants_arguments = asks}));
   std::vector<std::string> captures_lost;
-  AddExecutionTraces(path, options, profile, captures_lost);
+  const Json traced = AddExecutionTraces(path, options, profile, captures_lost);
   profile.record_ids = {};
   const OpForest forest(profile);
   const Exposure exposure = ComputeExposure(profile.kernels);
@@ -299,6 +326,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   aggregate.truncated = profile.loss.truncated();
   aggregate.cells = MakeCells(profile, attribution, exposure);
   Normalise(aggregate);
+  FoldShapes(aggregate, options.most_shapes);
   // Every nanosecond lands in a cell.
   int64_t in_cells = 0;
   for (const AggregateCell& cell : aggregate.cells) in_cells += cell.exposed_ns;
@@ -322,6 +350,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   for (const auto& [key, value] : totals_json.object()) json.Set(key, value);
   AddTimes(aggregate, json);
   json.Set("links", LinksToJson(linked)).Set("graphs", PairingToJson(attribution.pairing));
+  if (!traced.array().empty()) json.Set("execution_traces", traced);
   json.Set("loss", LossToJson(profile.loss, captures_lost));
   json.Set("findings", FindingsToJson(summary.findings));
   return summary;

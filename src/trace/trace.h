@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/aggregate.h"
+#include "model/fold_shapes.h"
 #include "trace/attribution.h"
 #include "trace/check_profile.h"
 #include "trace/rules.h"
@@ -34,7 +35,8 @@ struct MineOptions {
   int64_t ranks = 0;   // cards of a run; 0 where nobody said
   // Sizes of the model, by name as in its config.json: for shapes that the profile lacks.
   std::map<std::string, int64_t, std::less<>> facts;
-  std::string explain;  // kernels whose names hold this are explained; empty = none
+  size_t most_shapes = kMostShapes;  // of each operator; see FoldShapes
+  std::string explain;               // kernels whose names hold this are explained; empty = none
 };
 
 // Time that nothing claims, by kernel, largest first.
@@ -67,7 +69,8 @@ Result<ProfileSummary> MineProfile(const std::filesystem::path& path, const Rule
 // The object that `mine --json` prints: `profile` (the path as given), `kind` (profile_format.h),
 // `role`, `sha256` of what the device did, every total of totals.h under its name, `base_ns` (null
 // where the profile has none), `unattributed_ns`, exposed time by operator and phase, how kernels
-// were linked, how graphs were paired, and `loss`.
+// were linked, how graphs were paired, how many operators got sizes from each execution trace
+// (`execution_traces`, where there is one), and `loss`.
 const Json& SummaryToJson(const ProfileSummary& summary);
 
 // One profile to mine, from a list of files, folders and manifests.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds one fuzzer and runs it: fuzz.sh NAME SECONDS FOLDER. NAME is that of src/trace/NAME.cc; the
+# Builds one fuzzer and runs it: fuzz.sh NAME SECONDS FOLDER. NAME is that of src/*/NAME.cc; the
 # folder keeps what was compiled and the corpus that grew, so that a later run goes on from there.
 # The inputs to begin with are the fixtures of src/trace/testdata and what tests/fuzz/corpus keeps:
 # every input that ever broke a reader. Exit code 77: no clang with libFuzzer.
@@ -27,12 +27,12 @@ newest=$(find "$root"/src/{base,model,trace} -name '*.h' -newer "$folder/stamp" 
 touch "$folder/stamp.new"
 objects=()
 pending=()
-for source in "$root"/src/base/*.cc "$root"/src/model/{shape,dtype}.cc "$root"/src/trace/*.cc; do
+for source in "$root"/src/base/*.cc "$root"/src/model/*.cc "$root"/src/trace/*.cc; do
   case $(basename "$source") in
     *_test.cc | *_bench.cc | *_fuzz.cc) continue ;;
     # What comes after reading and linking.
-    attribution* | batch_* | capture* | check_* | decision* | find_* | graph_* | manifest* | \
-      phase_* | replicate* | rule_stub* | rules* | trace.cc) continue ;;
+    attribution* | batch_* | capture* | check_* | decision* | find_* | graph_* | phase_* | \
+      replicate* | rule_stub* | rules* | trace.cc) continue ;;
   esac
   object=$folder/objects/$(basename "${source%.cc}").o
   objects+=("$object")
@@ -45,7 +45,7 @@ if [ ${#pending[@]} -gt 0 ]; then
     bash -c '$launcher "$compiler" "${@:1:$#-2}" -c "${@: -2:1}" -o "${@: -1}"' _ "${flags[@]}"
 fi
 mv "$folder/stamp.new" "$folder/stamp"
-"$compiler" "${flags[@]}" -fsanitize=fuzzer,address "$root/src/trace/$name.cc" "${objects[@]}" \
+"$compiler" "${flags[@]}" -fsanitize=fuzzer,address "$root"/src/*/"$name.cc" "${objects[@]}" \
   -lisal -lzstd -lsimdjson -lfmt -lcrypto -lsqlite3 -o "$folder/$name"
 
 seeds=("$folder/corpus/$name" "$root/src/trace/testdata")

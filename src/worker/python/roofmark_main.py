@@ -6,6 +6,7 @@
 Runs inside the sandbox. Requests and replies: worker/worker.h.
 """
 
+import importlib
 import os
 import platform
 import sys
@@ -17,28 +18,27 @@ from roofmark_channel import Channel
 from roofmark_crash import report_crashes_to
 
 
+def _start_ahead(role, device):
+    """What the worker is going to need and takes long to begin with, before anybody waits for it.
+    The device stays closed. ROOFMARK_AHEAD names a language whose compiler is to be warm."""
+    importlib.import_module("roofmark_" + device)
+    importlib.import_module("roofmark_" + role)
+    if device != "cuda":
+        return
+    try:
+        importlib.import_module("triton")
+        if os.environ.get("ROOFMARK_AHEAD") == "triton":
+            importlib.import_module("roofmark_triton").warm()
+    except Exception:  # there is none, or another one: whoever needs it will hear of it
+        pass
+
+
 def _open_device(name):
-    if name == "cuda":
-        import roofmark_cuda
-
-        return roofmark_cuda.Device()
-    import roofmark_cpu
-
-    return roofmark_cpu.Device()
+    return importlib.import_module("roofmark_" + name).Device()
 
 
 def _open_worker(role, device):
-    if role == "reference":
-        import roofmark_reference
-
-        return roofmark_reference.Worker(device)
-    if role == "importer":
-        import roofmark_importer
-
-        return roofmark_importer.Worker(device)
-    import roofmark_candidate
-
-    return roofmark_candidate.Worker(device)
+    return importlib.import_module("roofmark_" + role).Worker(device)
 
 
 def _serve(worker, device, request, fds):
@@ -60,6 +60,7 @@ def main():
     threads = os.environ.get("ROOFMARK_THREADS")
     if threads:
         torch.set_num_threads(int(threads))
+    _start_ahead(role, device_name)
     device = worker = None
     while True:
         request, fds = channel.receive()

@@ -60,13 +60,18 @@ class Worker:
     def load(self, request, _fds):
         path = request["path"]
         # A sealed bundle brings the modules that its reference imports, under its own names.
-        roofmark_ref.__path__.append(os.path.join(os.path.dirname(path), "roofmark_ref"))
+        own = os.path.join(os.path.dirname(path), "roofmark_ref")
+        if os.path.isdir(own):
+            roofmark_ref.__path__.append(own)
         module = _load_file("roofmark_operator_reference", path)
         for name in ("inputs", "reference"):
             if not callable(getattr(module, name, None)):
                 raise Refusal("bad_interface", "%s defines no %s()" % (path, name))
         self._module = module
         self._folder = os.path.dirname(path)
+        # What another operator's reference left, if this worker served one before.
+        self._variants = None
+        self._device.release()
         return {}
 
     def inputs(self, request, _fds):

@@ -8,12 +8,15 @@ moe_*.json.gz,code,moe-30b,1,100
 CSV
 "$ROOFMARK" mine fleet.csv -o fleet.json > /dev/null
 "$ROOFMARK" mine dense_decode.json.gz -o part.json > /dev/null
-"$ROOFMARK" mine --merge fleet.json part.json fleet.json -o folded.json | head -4
+"$ROOFMARK" mine --merge fleet.json part.json fleet.json -o folded.json | head -5
 cmp fleet.json folded.json && echo "the same bytes"
 "$ROOFMARK" mine --merge folded.json --without part.json -o without.json --json
 "$ROOFMARK" mine --merge without.json part.json --json
 "$ROOFMARK" mine --merge folded.json --without 0123; echo "-> $?"
-"$ROOFMARK" suite build fleet.json --shapes 12 -o suite.json | tail -6
+"$ROOFMARK" suite build fleet.json --shapes 12 -o suite.json | tail -9
+"$ROOFMARK" mine --merge fleet.json --most-shapes 2 -o small.json | head -1
+"$ROOFMARK" mine --merge small.json fleet.json -o both.json | head -1; cmp fleet.json both.json && echo "who knows more stays"
+"$ROOFMARK" suite build small.json | tail -10
 "$ROOFMARK" suite diff fleet.json without.json | tail -4
 "$ROOFMARK" suite diff fleet.json suite.json; echo "-> $?"
 printf 'glob,card_hour\n*,1\n' > a.csv; "$ROOFMARK" mine a.csv; echo "-> $?"

@@ -3,8 +3,8 @@
 # faster or slower, and its attainment repeats (1 % over 10 us, 5 % from 2 to 10 us). Forty copies,
 # which differ in a comment, are judged in groups of eight: each copy has a process, outputs and
 # blocks of its own, and a group shares one start, one reference and one baseline. A group that was
-# interrupted is judged again, one that is finished is not: run the part again to go on. Leaves
-# aa-40.jsonl, a line as soon as it is known, and aa-40.txt. Under 8 minutes on an H200.
+# interrupted is judged again, one that is finished is not: run the part again to go on. AA_GROUPS
+# names the groups to judge, so that two GPUs can share them. Leaves aa-40.jsonl and aa-40.txt.
 #
 # Each copy in a session of its own, on every visible GPU, in about twice the time:
 #   roofmark judge --all $RESULTS/aa-40 --operator rms_norm --against cuda.cu --quick ... --json
@@ -16,6 +16,7 @@ tier=${AA_TIER:-published}
 group_size=${AA_GROUP:-8}
 total=${AA_COPIES:-40}
 groups=$((total / group_size))
+chosen=${AA_GROUPS:-$(seq "$groups")}
 limit_s=${AA_LIMIT_S:-470}
 copies=$RESULTS/aa-40
 mkdir -p "$copies"
@@ -25,7 +26,7 @@ for number in $(seq "$total"); do
 done
 
 longest=0
-for group in $(seq "$groups"); do
+for group in $chosen; do
   lines=$copies/group$group.jsonl
   [ ! -f "$lines.whole" ] || continue
   if [ $((SECONDS + longest)) -ge "$limit_s" ]; then break; fi
@@ -36,7 +37,7 @@ for group in $(seq "$groups"); do
   done
   code=0
   # shellcheck disable=SC2086  # the shapes are words
-  "$ROOFMARK" judge "${names[@]}" --against "$kernel" --operator rms_norm --shape $shapes --quick \
+  "$ROOFMARK" judge "${names[@]}" --against "$kernel" --operator rms_norm --shape $shapes \
     --device "$device" --tier "$tier" --store "$RESULTS/aa-40.db" --timings --json \
     2> "$copies/group$group.log" > "$lines" || code=$?
   # 1 says that no copy was faster than the kernel, which is as it should be.

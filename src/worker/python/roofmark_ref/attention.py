@@ -80,7 +80,8 @@ def attend(q, k, v, lens, scale):
     """softmax(q k^T scale) v over the first lens[b] keys. q [b, h, i, d], k [b, h, j, d], v [b, h,
     j, e] in float32, lens [b]; returns [b, h, i, e]."""
     torch.backends.cuda.matmul.allow_tf32 = False
-    scores = torch.matmul(q, k.transpose(2, 3)).mul_(scale)
-    hidden = torch.arange(k.shape[2], device=k.device) >= lens[:, None]
-    scores.masked_fill_(hidden[:, None, None, :], float("-inf"))
+    scores = torch.matmul(q * scale, k.transpose(2, 3))
+    if int(lens.min()) < k.shape[2]:
+        hidden = torch.arange(k.shape[2], device=k.device) >= lens[:, None]
+        scores.masked_fill_(hidden[:, None, None, :], float("-inf"))
     return torch.matmul(torch.softmax(scores, dim=-1), v)

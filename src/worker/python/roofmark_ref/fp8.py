@@ -54,25 +54,30 @@ def codes(tensor):
 def decode(tensor, dtype="f8_e4m3fn"):
     """float32 values of fp8 codes."""
     raw = codes(tensor)
+    if hasattr(torch, _TORCH_NAME[dtype]):
+        return raw.view(getattr(torch, _TORCH_NAME[dtype])).to(torch.float32)
     return _table(dtype, raw.device)[raw.to(torch.int64)]
 
 
-def _cast(x, dtype):
+def _cast(x, dtype, finite):
     """encode() by PyTorch's own type: one pass where the arithmetic below takes fifteen, which is
     what drawing gigabytes of weights consists of."""
     largest = MAX_VALUE[dtype]
     code = x.clamp(-largest, largest).to(getattr(torch, _TORCH_NAME[dtype])).view(torch.uint8)
+    if finite and dtype == "f8_e4m3fn":
+        return code
     if dtype == "f8_e4m3fnuz":
         code = code.masked_fill(code == 0x80, 0)  # nothing negative rounds to NaN
         return code.masked_fill(torch.isnan(x), 0x80)
     return code.masked_fill(torch.isnan(x), 0x7F)
 
 
-def encode(values, dtype="f8_e4m3fn"):
-    """uint8 codes of float values: nearest, ties to even, saturating; NaN stays NaN."""
+def encode(values, dtype="f8_e4m3fn", finite=False):
+    """uint8 codes of float values: nearest, ties to even, saturating; NaN stays NaN. `finite`: who
+    calls knows that there is none, which saves two passes."""
     x = values.to(torch.float32)
     if hasattr(torch, _TORCH_NAME[dtype]):
-        return _cast(x, dtype)
+        return _cast(x, dtype, finite)
     bias, largest = _BIAS[dtype], MAX_VALUE[dtype]
     size = x.abs().clamp(max=largest)
     # Normal numbers: keep three of float32's 23 mantissa bits, rounding half to even on the bits.

@@ -16,21 +16,22 @@ _CHUNK = 1 << 25  # elements that are drawn, decoded or held as activations at a
 
 
 def _quantise(z, row_group, group, dtype, faint, gen):
-    """Codes of z [rows, columns] that use the whole range of the format, and the scales that lead
-    back, times a spread that makes neighbours differ: groups of a token, bands of a matrix.
+    """Codes of z [rows, columns], which it overwrites, that use the whole range of the format, and
+    the scales that lead back, times a spread that makes neighbours differ: groups of a token, bands
+    of a matrix.
 
     With `faint`, the first group of columns and a quarter of the others use the bottom of the
     range instead.
     """
     tall, wide = z.shape[0] // row_group, z.shape[1] // group
     blocks = z.view(tall, row_group, wide, group)
-    largest = blocks.abs().amax(dim=(1, 3)).clamp(min=1e-6)
+    largest = torch.linalg.vector_norm(blocks, ord=float("inf"), dim=(1, 3)).clamp(min=1e-6)
     top = torch.full_like(largest, fp8.MAX_VALUE[dtype])
     if faint:
         chosen = torch.rand((tall, wide), generator=gen, device=z.device) < 0.25
         chosen[:, 0] = True
         top = torch.where(chosen, top * 2.0**-14, top)
-    codes = fp8.encode(blocks * (top / largest)[:, None, :, None], dtype)
+    codes = fp8.encode(blocks.mul_((top / largest)[:, None, :, None]), dtype, finite=True)
     spread = 1.0 + 2.0 * torch.rand((tall, wide), generator=gen, device=z.device)
     if row_group == 1:
         spread *= 0.25 - 0.5 * (torch.arange(wide, device=z.device) % 2)
@@ -40,7 +41,8 @@ def _quantise(z, row_group, group, dtype, faint, gen):
 
 
 def _draw(rows, columns, row_group, group, dtype, size, mean, loudness, regime, gen, device):
-    """Quantised normal values of the size and the mean of each row (one number or [rows, 1])."""
+    """Quantised normal values of the size of each row and, in the regime that has one, its mean
+    (one number or [rows, 1])."""
     codes = torch.empty((rows, columns), dtype=torch.uint8, device=device)
     scales = torch.empty(
         (rows // row_group, columns // group), dtype=torch.float32, device=device
@@ -53,8 +55,9 @@ def _draw(rows, columns, row_group, group, dtype, size, mean, loudness, regime, 
             # A few outliers set the scale of their group, so most codes are small.
             loud = torch.rand(z.shape, generator=gen, device=device) < 1.0 / 128
             z = torch.where(loud, z * loudness, z)
-        z = z * (size[part] if torch.is_tensor(size) else size)
-        z += mean[part] if torch.is_tensor(mean) else mean
+        z *= size[part] if torch.is_tensor(size) else size
+        if regime == "offset":
+            z += mean[part] if torch.is_tensor(mean) else mean
         bands = slice(start // row_group, part.stop // row_group)
         codes[part], scales[bands] = _quantise(
             z, row_group, group, dtype, regime == "heavy_tail", gen

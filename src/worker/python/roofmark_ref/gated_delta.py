@@ -27,6 +27,40 @@ def chunk_rows(starts, ends, size, device):
     return torch.minimum(rows, last), rows <= last
 
 
+class Chunks:
+    """The n-th chunks of several packed sequences, from the longest to the shortest, without asking
+    the host for each. `starts` as cu_seqlens, in a list; `seqs` numbers of sequences in order."""
+
+    def __init__(self, starts, seqs, size, device):
+        self._lens = [starts[s + 1] - starts[s] for s in seqs]
+        self._size = size
+        self._first = torch.tensor([starts[s] for s in seqs], device=device)
+        self._last = torch.tensor([starts[s + 1] - 1 for s in seqs], device=device)[:, None]
+        self._steps = torch.arange(size, device=device)
+
+    def __len__(self):
+        return -(-self._lens[0] // self._size)
+
+    def at(self, number):
+        """How many sequences have such a chunk; its rows [live, size], where those past the end
+        repeat the last token; and which of them are tokens: None where all are."""
+        begin = number * self._size
+        live = sum(length > begin for length in self._lens)
+        rows = (self._first[:live, None] + begin) + self._steps
+        if self._lens[live - 1] >= begin + self._size:
+            return live, rows, None
+        last = self._last[:live]
+        return live, torch.minimum(rows, last), rows <= last
+
+
+def put(out, rows, real, values):
+    """out[rows] = values [live, size, ...], of those that are tokens."""
+    if real is None:
+        out[rows] = values.to(out.dtype)
+    else:
+        out[rows[real]] = values[real].to(out.dtype)
+
+
 def decay_between(total):
     """e^(G_i - G_j) for j <= i and 0 above; total [..., tokens] holds G, which never grows."""
     tokens = total.shape[-1]

@@ -29,22 +29,30 @@ def _steps_to_prime():
     """How many bf16 values above each significand 128 .. 255 the next prime one is; 251 is the last
     below the next power of two, after which 131 * 2 follows."""
     targets = [number for number in range(128, 256) if _is_prime(number)] + [256 + 3]
-    return torch.tensor([min(t for t in targets if t >= s) - s for s in range(128, 256)])
+    steps = [min(t for t in targets if t >= s) - s for s in range(128, 256)]
+    return torch.tensor(steps, dtype=torch.int16)
 
 
 _STEPS = _steps_to_prime()
+_steps_by_device = {}
+
+
+def _steps_on(device):
+    if device not in _steps_by_device:
+        _steps_by_device[device] = _STEPS.to(device)
+    return _steps_by_device[device]
 
 
 def decisive(x):
     """x [rows, columns], bf16, with the largest element of each row moved up to a prime
     significand, and others of that significand (ties among subnormal codes) one down."""
-    bits = x.view(torch.int16).to(torch.int32)
-    sign, size = bits & ~0x7FFF, bits & 0x7FFF
+    bits = x.view(torch.int16)
+    sign, size = bits & -0x8000, bits & 0x7FFF
     top, at = size.max(dim=1, keepdim=True)
-    top = top + _STEPS.to(x.device)[(top & 0x7F).to(torch.int64)].to(torch.int32)
-    size = size - ((size & 0x7F) == (top & 0x7F)).to(torch.int32)
+    top = top + _steps_on(x.device)[(top & 0x7F).to(torch.int64)]
+    size -= ((size & 0x7F) == (top & 0x7F)).to(torch.int16)
     size.scatter_(1, at, top)
-    return (sign | size).to(torch.int16).view(torch.bfloat16)
+    return sign.bitwise_or_(size).view(torch.bfloat16)
 
 
 def scales_of(wide, fp8_max, min_scale):
