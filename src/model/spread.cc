@@ -75,7 +75,9 @@ void Spread::Add(int64_t value, int64_t times) {
   int64_t product = 0;
   AddCount(sum_, __builtin_mul_overflow(value, times, &product) ? INT64_MAX : product);
   const Uint128 square = static_cast<Uint128>(value) * static_cast<Uint128>(value);
-  const bool fits = square == 0 || static_cast<Uint128>(times) <= ~Uint128{0} / square;
+  // The division takes longer than all the rest.
+  const bool fits =
+      times == 1 || square == 0 || static_cast<Uint128>(times) <= ~Uint128{0} / square;
   squares_ = AddSquares(squares_, fits ? square * static_cast<Uint128>(times) : ~Uint128{0});
   AddCount(buckets_[BucketOf(value)], times);
 }

@@ -23,24 +23,6 @@ constexpr size_t kMaxOthers = 12;
 constexpr size_t kMaxVarying = 64;
 constexpr size_t kMaxMembers = 64;
 
-constexpr std::array<std::string_view EventFields::*, 15> kFields = {
-    nullptr,
-    &EventFields::name,
-    &EventFields::pid,
-    &EventFields::tid,
-    &EventFields::ts,
-    &EventFields::dur,
-    &EventFields::external_id,
-    &EventFields::correlation,
-    &EventFields::device,
-    &EventFields::stream,
-    &EventFields::dims,
-    &EventFields::types,
-    &EventFields::concrete,
-    &EventFields::record,
-    &EventFields::kernel,
-};
-
 struct UseOfKey {
   std::string_view key;
   FieldUse use;
@@ -81,11 +63,6 @@ bool IsSpace(char byte) {
 bool MayBeFixed(FieldUse use) {
   return use == FieldUse::kNone || use == FieldUse::kHead || use == FieldUse::kPid ||
          use == FieldUse::kTid || use == FieldUse::kDevice || use == FieldUse::kStream;
-}
-
-// Whether an array of one of these is asked for; of others, only strings and words.
-bool WantsList(FieldUse use) {
-  return use == FieldUse::kDims || use == FieldUse::kTypes || use == FieldUse::kConcrete;
 }
 
 }  // namespace
@@ -141,8 +118,7 @@ class UsualEvents::Walker {
 
   // Sets the field of that use.
   void Give(FieldUse use, size_t begin, size_t size) {
-    const auto field = static_cast<size_t>(use);
-    if (field > 0 && field < kFields.size()) fields_.*kFields[field] = {text_ + begin, size};
+    if (const auto field = FieldOf(use)) fields_.*field = {text_ + begin, size};
   }
   size_t at() const { return at_; }
 
@@ -231,22 +207,10 @@ class UsualEvents::Walker {
     return block[0].*mask >> shift | block[1].*mask << 1 << (kScanBlock - 1 - shift);
   }
 
-  // Of "[1, 2]" and of "[[1, 2], [3], []]" the end, from the bits alone; kNone for other lists and
-  // for long ones.
+  // kNone for lists that are not flat and for long ones.
   size_t MatchingFlat() const {
-    const uint64_t open = Near(&EventMasks::open, at_);
-    const uint64_t close = Near(&EventMasks::close, at_);
-    const uint64_t first = close & -close;
-    if (first != 0 && (open & (first - 1)) == 1) {
-      return at_ + static_cast<size_t>(std::countr_zero(first));
-    }
-    const uint64_t pairs = close & close << 1;
-    const uint64_t last = pairs & -pairs;
-    // Every other bracket that closes is followed by ", [", and every one that opens by "], ".
-    const bool lists = last != 0 && (open & 3) == 3 &&
-                       ((close & (last / 2 - 1)) & ~(open >> 3)) == 0 &&
-                       ((open & (last - 1) & ~uint64_t{3}) & ~(close << 3)) == 0;
-    return lists ? at_ + static_cast<size_t>(std::countr_zero(last)) : kNone;
+    const size_t end = FlatListEnd(Near(&EventMasks::open, at_), Near(&EventMasks::close, at_));
+    return end < kScanBlock ? at_ + end : kNone;
   }
 
   // The bracket that closes the one here; of whatever kind, as EventParser counts too.
@@ -304,7 +268,7 @@ bool UsualEvents::Follow(Walker& walker, uint16_t first) const {
     }
     if (step->size > walker.left()) return false;
     for (size_t i = 0; i < step->fixed_count; ++i) {
-      const Fixed& fixed = step->fixed[i];
+      const FixedValue& fixed = step->fixed[i];
       walker.Give(fixed.use, walker.at() + fixed.begin, fixed.size);
     }
     walker.Advance(step->size);
@@ -331,7 +295,7 @@ UsualEvents::Step UsualEvents::MakeStep(const Walker& walker, size_t& at) const 
     const std::string_view next = walker.member(at + 1).text;
     const bool word = !member.value.starts_with('[') && !member.value.starts_with('{');
     if (!MayBeFixed(member.use) || !word || step.fixed_count == kMaxFixed ||
-        step.size + member.value.size() + next.size() > kMaxText || Varies(member.text)) {
+        step.size + member.value.size() + next.size() > kMaxStepText || Varies(member.text)) {
       break;
     }
     const size_t quote = member.value.starts_with('"') ? 1 : 0;
@@ -348,8 +312,8 @@ UsualEvents::Step UsualEvents::MakeStep(const Walker& walker, size_t& at) const 
 
 bool UsualEvents::NoteVarying(const Step& one, const Step& other) {
   for (size_t i = 0; i < std::min(one.fixed_count, other.fixed_count); ++i) {
-    const Fixed& a = one.fixed[i];
-    const Fixed& b = other.fixed[i];
+    const FixedValue& a = one.fixed[i];
+    const FixedValue& b = other.fixed[i];
     if (a.begin != b.begin || one.view().substr(0, a.begin) != other.view().substr(0, a.begin)) {
       return false;
     }
@@ -367,7 +331,7 @@ void UsualEvents::Learn(const Walker& walker, uint16_t& first) {
   const size_t count = walker.member_count();
   if (count > kMaxMembers || steps_.size() + count > kMaxSteps) return;
   for (size_t at = 0; at < count; ++at) {
-    if (walker.member(at).text.size() > kMaxText) return;
+    if (walker.member(at).text.size() > kMaxStepText) return;
   }
   size_t before = 0;  // the step behind whose value we are
   for (size_t member = 0; member < count; ++member) {
@@ -399,11 +363,15 @@ void UsualEvents::Learn(const Walker& walker, uint16_t& first) {
 
 bool UsualEvents::Read(std::string_view event, Category category, EventFields& fields) {
   if (event.size() > kMaxSize || event.empty() || event.front() != '{') return false;
+  uint16_t& first = first_[static_cast<size_t>(category)];
+  if (first != 0 && hop_) {
+    if (HopEvent(steps_, first, event, fields)) return true;
+    fields = {};
+  }
   std::array<EventMasks, kMaxBlocks + 1> masks;  // NOLINT: ScanEvent writes what is read
   if (!ScanEvent(event.data(), event.size(), masks.data())) return false;
   masks[(event.size() + kScanBlock - 1) / kScanBlock] = {};
   Walker walker(event, masks.data(), fields);
-  uint16_t& first = first_[static_cast<size_t>(category)];
   if (Follow(walker, first)) return true;
   walker.Restart();
   Walker::MemberList members;

@@ -14,33 +14,16 @@
 
 #include "trace/event_fields.h"
 #include "trace/event_head.h"
+#include "trace/event_step.h"
 
 namespace roofmark::trace {
 
-// What a value in an event is for.
-enum class FieldUse : uint8_t {
-  kNone,
-  kName,
-  kPid,
-  kTid,
-  kTs,
-  kDur,
-  kExternalId,
-  kCorrelation,
-  kDevice,
-  kStream,
-  kDims,
-  kTypes,
-  kConcrete,
-  kRecord,
-  kKernel,
-  kHead,  // of "ph" or "cat", which the category has told
-  kArgs,  // of "args", where it is no object
-  kEnd,   // of the event: there is no value
-};
-
 class UsualEvents {
  public:
+  UsualEvents() : hop_(CanHop()) {}
+  // The way of every CPU, or that of those that CanHop; for tests.
+  explicit UsualEvents(bool hop) : hop_(hop) {}
+
   // False, and fields of no meaning, where the event is unusual. Guarantees: of an event that is
   // JSON, fields that are read here are those that EventParser's other way reads; of a damaged one
   // that is taken, members and brackets are in order. Requires: Window::kPadding readable bytes
@@ -48,28 +31,7 @@ class UsualEvents {
   bool Read(std::string_view event, Category category, EventFields& fields);
 
  private:
-  static constexpr size_t kMaxText = 64;
-  static constexpr size_t kMaxFixed = 5;
-  // A value inside a text, which has been the same in every event so far.
-  struct Fixed {
-    FieldUse use = FieldUse::kNone;
-    uint8_t begin = 0;
-    uint8_t size = 0;
-    uint8_t member = 0;  // where the text before it begins
-  };
-  // The text before a value, and what comes after: `next` behind the value, `other` where the text
-  // is another one; 0 = nothing known.
-  struct Step {
-    std::array<char, kMaxText> text = {};
-    std::array<char, kMaxText> mask = {};  // ones where the text is
-    uint8_t size = 0;
-    FieldUse use = FieldUse::kNone;
-    uint16_t next = 0;
-    uint16_t other = 0;
-    uint8_t fixed_count = 0;
-    std::array<Fixed, kMaxFixed> fixed = {};
-    std::string_view view() const { return {text.data(), size}; }
-  };
+  using Step = EventStep;
   class Walker;
 
   bool Follow(Walker& walker, uint16_t first) const;
@@ -80,6 +42,7 @@ class UsualEvents {
   // Notes the value in which two steps differ, where they differ in that alone so far.
   bool NoteVarying(const Step& one, const Step& other);
 
+  bool hop_;
   std::array<uint16_t, 16> first_ = {};  // by category
   std::vector<Step> steps_ = std::vector<Step>(1);
   std::vector<std::string> varying_;  // texts before values that are not the same in every event

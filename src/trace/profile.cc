@@ -4,6 +4,7 @@
 #include "trace/profile.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/hash_stream.h"
 #include "trace/event_fields.h"
@@ -302,19 +303,22 @@ Result<Profile> ReadProfile(ByteSource source, const ReadOptions& options) {
 
 std::string ContentHash(const Profile& profile) {
   Sha256Stream hash;
-  const auto add = [&](auto number) { hash.Add(&number, sizeof(number)); };
+  // Numbers one after the other, as they are in memory.
+  const auto add = [&](auto... numbers) {
+    char bytes[(sizeof(numbers) + ...)];
+    char* at = bytes;
+    ((std::memcpy(at, &numbers, sizeof(numbers)), at += sizeof(numbers)), ...);
+    hash.Add(bytes, sizeof(bytes));
+  };
   add(profile.base_ns.value_or(0));
   add(profile.events);
   add(static_cast<uint64_t>(profile.ops.size()));
   std::vector<uint64_t> names(profile.text.size());
   for (const auto* launches : {&profile.kernels, &profile.copies}) {
     for (const Launch& launch : *launches) {
-      add(launch.start_ns);
-      add(launch.dur_ns);
-      add(launch.device);
       uint64_t& name = names[launch.name];
       if (name == 0) name = HashText(profile.text.Text(launch.name));
-      add(name);
+      add(launch.start_ns, launch.dur_ns, launch.device, name);
     }
   }
   return hash.Hex();
