@@ -17,7 +17,7 @@ def _ordered(values):
     return bits ^ flip
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["top_k"])
 def _filter(logits, out, vocab, top_k, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64) * vocab
     lane = tl.arange(0, BLOCK)

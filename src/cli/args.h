@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,6 +41,7 @@ struct GenerateArgs {
   size_t profiles = 1303;  // of the fleet
   size_t applications = 20;
   uint64_t seed = 1;
+  uint64_t recording = 0;  // of the fleet
   fs::path out;
   Format format = Format::kText;
 };
@@ -66,6 +68,9 @@ struct SuiteArgs {
   uint64_t seed = 1;                      // build, diff: of draws and permutations
   bool busy = false;                      // build: weigh by busy, not by paid card time
   bool impute = false;                    // build: spread time without a shape
+  fs::path previous;                      // build: the suite that it follows; empty = none
+  fs::path smooth;                        // build: aggregate of an earlier window; empty = none
+  std::optional<double> new_weight;       // build: of the newer window; absent = by variances
   fs::path judged;                        // build: store of earlier rounds; empty = none
   fs::path rotation;                      // build: where a secret second draw goes; empty = none
   fs::path stubs;                         // build: where cards to fill in go; empty = none

@@ -26,6 +26,17 @@ constexpr const char* kAbout =
     "  roofmark judge my_kernel.cu --operator rms_norm --device cuda\n"
     "  roofmark report -o report\n";
 
+// For counts: CLI11's own check answers with the largest number that a machine can hold.
+CLI::Validator AtLeastOne() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const bool number = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+        const bool zero = text.find_first_not_of('0') == text.npos;
+        return number && !zero ? std::string() : "must be a whole number from 1 on, not " + text;
+      },
+      "POSITIVE");
+}
+
 // The parsed arguments of whichever verb was chosen.
 using Chosen = std::optional<Args>;
 
@@ -71,18 +82,20 @@ void AddMine(CLI::App* app, Chosen* chosen) {
   verb->add_flag("--merge", args->merge, "fold aggregates (files, folders) into one");
   verb->add_option("--without", args->without,
                    "merge: take out a profile (by its sha256), or all of an aggregate")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->needs("--merge");
   verb->add_option("--most-shapes", args->most_shapes,
                    "merge: keep this many shapes of each operator of a profile, by their time, and "
                    "add the others up (mining itself keeps 4096)")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeastOne())
+      ->needs("--merge");
   verb->add_option("--on", args->on,
                    "where: threads (default); processes or slurm, in parts that are run again when "
                    "they die")
       ->check(CLI::IsMember({"threads", "processes", "slurm"}));
   verb->add_option("--parts", args->parts,
                    "processes, slurm: how many (default: one a file, at most 256)")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeastOne());
   verb->add_option("--slurm", args->slurm, "slurm: further options of sbatch, in one text");
   verb->add_flag("--part", args->part, "")
       ->group("");  // what the parts themselves are started with
@@ -108,6 +121,8 @@ void AddGenerate(CLI::App* app, Chosen* chosen) {
   verb->add_option("--profiles", args->profiles, "fleet: how many (default: 1303)");
   verb->add_option("--applications", args->applications, "fleet: how many (default: 20)");
   verb->add_option("--seed", args->seed, "fleet: the same seed gives the same (default: 1)");
+  verb->add_option("--recording", args->recording,
+                   "fleet: another number records the same fleet again (default: 0)");
   verb->add_option("-o,--out", args->out, "file (.gz: compressed), or folder of the fleet")
       ->required();
   AddJson(verb, &args->format);
@@ -115,13 +130,17 @@ void AddGenerate(CLI::App* app, Chosen* chosen) {
 
 void AddSuite(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<SuiteArgs>();
-  CLI::App* verb = AddVerb(app, chosen, args, "suite",
-                           "operators and suites: list, show, import, lint, release; weights from "
-                           "an aggregate, and what changed between two",
-                           "roofmark suite build fleet.json --shapes 440 -o suite.json\n"
-                           "  roofmark suite diff june.json july.json\n"
-                           "  roofmark suite import KernelBench/level1 -o imported\n"
-                           "  roofmark suite release published-440 -o release/ --version 1.0.0");
+  CLI::App* verb =
+      AddVerb(app, chosen, args, "suite",
+              "operators and suites: list, show, import, lint, release; weights from "
+              "an aggregate, and what changed between two",
+              "roofmark suite build fleet.json --shapes 440 -o suite.json\n"
+              "  roofmark suite show suite.json\n"
+              "  roofmark suite diff june.json july.json\n"
+              "  roofmark suite build july.json --previous suite.json --smooth june.json "
+              "-o july-suite.json\n"
+              "  roofmark suite import KernelBench/level1 -o imported\n"
+              "  roofmark suite release published-440 -o release/ --version 1.0.0");
   verb->add_option("action", args->action,
                    "list operators, show one or a suite, build weights, diff two windows of a "
                    "fleet, import another "
@@ -135,12 +154,20 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
                    "suite to lint or release, or release to verify");
   verb->add_option("other", args->other, "diff: the newer aggregate");
   verb->add_option("--shapes", args->shapes_wanted, "build: how many (default: all)")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeastOne());
   verb->add_option("--coverage", args->coverage,
                    "build: share of each operator and phase that is in for sure (default: 0.9)")
       ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
   verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option("--previous", args->previous,
+                   "build: the suite that this one follows; its shapes keep their ids, and leave "
+                   "one refresh later");
+  verb->add_option("--smooth", args->smooth,
+                   "build: aggregate of an earlier window to average with, by their variances");
+  verb->add_option("--new-weight", args->new_weight,
+                   "build: with --smooth, how much the newer window counts, instead of by variance")
+      ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--judged", args->judged,
                    "build: store of earlier rounds; draws go where attainment varied (Neyman)");
   verb->add_flag("--impute", args->impute,

@@ -72,6 +72,7 @@ void PrintFleet(const Aggregate& aggregate) {
     if (units) fmt::print("  {:>16}", IntervalText(row.share.low, row.share.high));
     fmt::print("\n");
   }
+  if (recorded) fmt::print("{}", kIntervalsExplained);
   if (recorded && single > 0) {
     fmt::print("{:.0f} % of the card time rests on one run of each group: record these twice\n",
                100 * single);

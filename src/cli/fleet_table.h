@@ -3,10 +3,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "model/aggregate.h"
 
 namespace roofmark::cli {
+
+// What the two intervals of a table are, for below it.
+inline constexpr std::string_view kIntervalsExplained =
+    "(recorded again: were these applications recorded anew; fleets like it: were other "
+    "applications "
+    "of this kind seen)\n";
 
 void PrintFleet(const Aggregate& aggregate);
 

@@ -55,9 +55,13 @@ Result<int> GenerateOne(const GenerateArgs& args) {
 
 Result<int> GenerateMany(const GenerateArgs& args) {
   Progress progress("writing profiles");
-  const auto known = TRY(pipeline::GenerateFleet(
-      args.out, {.profiles = args.profiles, .applications = args.applications, .seed = args.seed},
-      [&](size_t done, size_t total) { progress.Show(done, total, ""); }));
+  const auto known = TRY(
+      pipeline::GenerateFleet(args.out,
+                              {.profiles = args.profiles,
+                               .applications = args.applications,
+                               .seed = args.seed,
+                               .recording = args.recording},
+                              [&](size_t done, size_t total) { progress.Show(done, total, ""); }));
   if (args.format == Format::kText) fmt::print("{:24} {:8} {:>8}\n", "operator", "phase", "share");
   for (const pipeline::KnownShare& row : known) {
     const std::string op = row.op.empty() ? "unattributed" : row.op;

@@ -16,21 +16,18 @@
 namespace roofmark::cli {
 namespace {
 
+constexpr size_t kShortList = 40;  // profiles that each have a line
+
 double Percent(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void PrintSummary(const trace::ProfileSummary& summary) {
-  const ProfileAggregate& aggregate = summary.aggregate;
-  int64_t unattributed = 0;
-  int64_t shaped = 0;
-  int64_t folded = 0;
-  for (const AggregateCell& cell : aggregate.cells) {
-    if (cell.op.empty()) unattributed += cell.exposed_ns;
-    if (!cell.axes.empty()) shaped += cell.exposed_ns;
-    folded += cell.folded;
-  }
+// What of a profile a person should know.
+std::string RemarkOn(const ProfileAggregate& aggregate, const trace::ProfileSummary& summary,
+                     int64_t unattributed) {
   std::string remark;
+  int64_t folded = 0;
+  for (const AggregateCell& cell : aggregate.cells) folded += cell.folded;
   if (summary.role == trace::ProfileRole::kCapture) remark = "capture";
   if (static_cast<double>(unattributed) >
       trace::kUnmappedAlarm * static_cast<double>(aggregate.busy_ns)) {
@@ -39,11 +36,26 @@ void PrintSummary(const trace::ProfileSummary& summary) {
   if (folded > 0) remark += fmt::format(" {} shapes beyond the budget", folded);
   if (aggregate.truncated) remark += " truncated";
   if (aggregate.lost_events > 0) remark += fmt::format(" {} events lost", aggregate.lost_events);
+  return std::string(Trim(remark));
+}
+
+// A line; without one where there is nothing to remark and `remarks_only`. Returns whether it did.
+bool PrintSummary(const trace::ProfileSummary& summary, bool remarks_only) {
+  const ProfileAggregate& aggregate = summary.aggregate;
+  int64_t unattributed = 0;
+  int64_t shaped = 0;
+  for (const AggregateCell& cell : aggregate.cells) {
+    if (cell.op.empty()) unattributed += cell.exposed_ns;
+    if (!cell.axes.empty()) shaped += cell.exposed_ns;
+  }
+  const std::string remark = RemarkOn(aggregate, summary, unattributed);
+  if (remarks_only && remark.empty()) return false;
   fmt::print("{:40} {:>12.1f}% {:>8} {:>10} {:>7.1f}%  {}\n",
              fs::path(summary.json.Find("profile")->as_string()).filename().string(),
              Percent(unattributed, aggregate.busy_ns), aggregate.launches,
              HumanTime(static_cast<double>(aggregate.busy_ns)), Percent(shaped, aggregate.busy_ns),
-             Trim(remark));
+             remark);
+  return true;
 }
 
 std::vector<trace::UnknownKernel> Sorted(
@@ -70,10 +82,11 @@ Result<int> Mine(const MineArgs& args) {
   }
   std::map<std::string, trace::UnknownKernel> unknown;
   int64_t busy_ns = 0;
+  size_t left_out = 0;
   Progress progress("mining");
   const auto sink = [&](const trace::ProfileSummary& summary, size_t done, size_t total) {
     if (text) {
-      PrintSummary(summary);
+      left_out += PrintSummary(summary, total > kShortList) ? 0 : 1;
     } else {
       fmt::print("{}\n", trace::SummaryToJson(summary).Dump());
     }
@@ -91,6 +104,9 @@ Result<int> Mine(const MineArgs& args) {
   if (!args.out.empty()) TRY(WriteFile(args.out, fleet.aggregate.ToJson().Dump() + "\n"));
   if (args.unknown) PrintUnknown(Sorted(unknown), busy_ns, args.format);
   if (!text) return 0;
+  if (left_out > 0) {
+    fmt::print("{} profiles with nothing to remark are left out (--json lists them)\n", left_out);
+  }
   PrintFleet(fleet.aggregate);
   if (!args.out.empty()) {
     fmt::print("\naggregate of {} profiles: {}\n", fleet.aggregate.profiles().size(),

@@ -2,11 +2,14 @@
 // roofmark suite: operators and their workloads as they are, or weights from a mined aggregate.
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/lint.h"
+#include "cli/mined_suite_table.h"
 #include "cli/reported.h"
 #include "suite/named_suite.h"
+#include "suite/refresh.h"
 #include "suite/suite.h"
 
 namespace roofmark::cli {
@@ -95,11 +98,28 @@ Result<int> ShowSuite(const SuiteArgs& args) {
   return 0;
 }
 
+// A suite that `suite build` wrote.
+Result<int> ShowMined(const SuiteArgs& args) {
+  const std::string where = "reading suite " + args.name;
+  const Json suite = TRY(ReadJson(args.name));
+  TRY_IN(suite::ShapesOfSuite(suite), where);
+  if (args.format == Format::kJson) {
+    for (const Json& workload : suite.Find("workloads")->array()) {
+      fmt::print("{}\n", workload.Dump());
+    }
+    return 0;
+  }
+  TRY_IN(PrintMinedSuite(suite), where + ", perhaps of an older version: build it again");
+  TRY_IN(PrintMinedWorkloads(suite), where);
+  return 0;
+}
+
 Result<int> Show(const SuiteArgs& args) {
   if (args.name.empty()) {
     return Fail(ErrorKind::kUsage,
                 "suite show needs an operator or a suite: roofmark suite show published-440");
   }
+  if (args.name.ends_with(".json")) return ShowMined(args);
   if (args.name.ends_with(".toml") || TRY(suite::IsNamedSuite(args.name))) return ShowSuite(args);
   const suite::Suite suite =
       TRY_IN(suite::LoadSuite({.operators = {args.name}}, args.selection.operators_folder),

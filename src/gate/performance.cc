@@ -45,8 +45,8 @@ enum class Record { kWarmUp, kSamples };
 
 // With fewer slots than this, the places of a few outputs would be the verdict's.
 constexpr size_t kPlacesEnough = 8;
-// Outputs move after every so many rounds.
-constexpr size_t kRoundsAPlace = 2;
+// Outputs move after every so many rounds: moving them costs as much as calling.
+constexpr size_t kRoundsAPlace = 4;
 
 // One contestant's batch: poison, timed calls, safety checks of every slot. False when it failed.
 Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& round, Record record,

@@ -280,7 +280,8 @@ Json Aggregate::ToJson() const {
 Result<Aggregate> Aggregate::FromJson(const Json& json) {
   const std::string format = TRY(json.String("format"));
   if (format != kFormat && format != kOldFormat) {
-    return Fail(ErrorKind::kInput, fmt::format("format '{}' is not {}", format, kFormat));
+    return Fail(ErrorKind::kInput,
+                fmt::format("format '{}' is not {}, which `mine -o` writes", format, kFormat));
   }
   Aggregate aggregate;
   size_t number = 0;

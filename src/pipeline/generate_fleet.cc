@@ -252,6 +252,7 @@ Result<std::vector<KnownShare>> GenerateFleet(
   }
   Random random(plan.seed);
   const std::vector<PlannedApplication> fleet = PlanFleet(plan, random);
+  if (plan.recording > 0) random = Random(random.Next() + plan.recording);
   std::string manifest = "glob,application,model,framework,device,ranks,card_hours\n";
   size_t done = 0;
   for (const PlannedApplication& application : fleet) {

@@ -17,7 +17,8 @@ namespace roofmark::pipeline {
 struct FleetPlan {
   size_t profiles = 1303;
   size_t applications = 20;
-  uint64_t seed = 1;  // the same plan gives the same bytes
+  uint64_t seed = 1;       // the same plan gives the same bytes
+  uint64_t recording = 0;  // another one: the same fleet, recorded again
 };
 
 // A share of the fleet's GPU time as it is by construction.

@@ -8,6 +8,7 @@
 #include "base/testing.h"
 #include "pipeline/mine_fleet.h"
 #include "suite/aggregate_weights.h"
+#include "suite/fleet_diff.h"
 #include "suite/recorded_shares.h"
 
 namespace roofmark::pipeline {
@@ -94,6 +95,27 @@ TEST(GeneratedFleet, IsTheSameForTheSameSeed) {
   const std::string a = Mine(folder.path() / "a").ToJson().Dump();
   EXPECT_EQ(a, Mine(folder.path() / "b").ToJson().Dump());
   EXPECT_NE(a, Mine(folder.path() / "c").ToJson().Dump());
+}
+
+TEST(GeneratedFleet, CanBeRecordedAgain) {
+  const TempDir folder = TempDir::Make("fleet").value();
+  const FleetPlan plan{.profiles = 60, .applications = 5};
+  FleetPlan again = plan;
+  again.recording = 1;
+  const auto known = GenerateFleet(folder.path() / "a", plan).value();
+  const auto known_again = GenerateFleet(folder.path() / "b", again).value();
+  for (size_t i = 0; i < known.size(); ++i) EXPECT_EQ(known[i].share, known_again[i].share);
+  const Aggregate before = Mine(folder.path() / "a");
+  const Aggregate after = Mine(folder.path() / "b");
+  EXPECT_NE(before.ToJson().Dump(), after.ToJson().Dump());
+  // Another recording is no change, another fleet is one.
+  const suite::FleetDiff same = suite::DiffFleets(before, after).value();
+  EXPECT_LE(same.within_variation, same.threshold);
+  EXPECT_NEAR(same.mix_variation, 0, 1e-9);
+  again.seed = 2;
+  ASSERT_THAT(GenerateFleet(folder.path() / "c", again), IsOk());
+  const suite::FleetDiff other = suite::DiffFleets(before, Mine(folder.path() / "c")).value();
+  EXPECT_GT(other.within_variation, other.threshold);
 }
 
 TEST(GeneratedFleet, NeedsTwoProfilesForEachApplication) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <tuple>
 
 namespace roofmark::suite {
@@ -14,61 +15,90 @@ constexpr double kMsPerHour = 3.6e6;
 // A group while its members are collected.
 struct Gathered {
   std::string application;
+  size_t window = 0;
   std::optional<int64_t> card_ms;
   std::vector<const ProfileAggregate*> profiles;
   int64_t busy_ns = 0;
   double window_ns = 0;  // of all devices
+  double weight = 0;     // of its window, not yet normalised
   double Busy() const { return window_ns > 0 ? static_cast<double>(busy_ns) / window_ns : 1; }
 };
 
-// By application and group, so that an application's groups follow each other.
-using Groups = std::map<std::pair<std::string, std::string>, Gathered>;
+// By application, window and group, so that an application's groups follow each other.
+using Groups = std::map<std::tuple<std::string, size_t, std::string>, Gathered>;
 
-Groups GatherGroups(const Aggregate& aggregate) {
+Groups GatherGroups(const std::vector<WeighedWindow>& windows) {
   Groups gathered;
-  for (const auto& [hash, profile] : aggregate.profiles()) {
-    if (profile.busy_ns == 0) continue;
-    const std::string application = profile.application.empty() ? hash : profile.application;
-    // What states no card time is pooled.
-    std::string group;
-    if (profile.card_ms) group = profile.group.empty() ? hash : profile.group;
-    Gathered& into = gathered[{application, group}];
-    into.application = application;
-    into.card_ms = profile.card_ms;
-    into.profiles.push_back(&profile);
-    AddCount(into.busy_ns, profile.busy_ns);
-    into.window_ns += static_cast<double>(profile.window_ns) *
-                      static_cast<double>(std::max<int64_t>(profile.devices, 1));
+  for (size_t window = 0; window < windows.size(); ++window) {
+    const auto later = std::span(windows).subspan(window + 1);
+    for (const auto& [hash, profile] : windows[window].aggregate->profiles()) {
+      if (profile.busy_ns == 0) continue;
+      const bool again = std::ranges::any_of(later, [&hash](const WeighedWindow& other) {
+        return other.aggregate->profiles().contains(hash);
+      });
+      if (again) continue;
+      const std::string application = profile.application.empty() ? hash : profile.application;
+      // What states no card time is pooled.
+      std::string group;
+      if (profile.card_ms) group = profile.group.empty() ? hash : profile.group;
+      Gathered& into = gathered[{application, window, group}];
+      into.application = application;
+      into.window = window;
+      into.card_ms = profile.card_ms;
+      into.profiles.push_back(&profile);
+      AddCount(into.busy_ns, profile.busy_ns);
+      into.window_ns += static_cast<double>(profile.window_ns) *
+                        static_cast<double>(std::max<int64_t>(profile.devices, 1));
+    }
   }
   return gathered;
 }
 
-// Applications, groups and profiles; returns the profiles in the order of `sampled`.
-std::vector<const ProfileAggregate*> MakeGroups(const Aggregate& aggregate, ShareKind kind,
-                                                FleetWeights& weights) {
-  const Groups gathered = GatherGroups(aggregate);
-  double stated = 0;
-  double count = 0;
-  for (const auto& [key, group] : gathered) {
-    if (!group.card_ms) continue;
-    stated += static_cast<double>(*group.card_ms);
-    count += 1;
+// The groups' weights, by the card time of their window; those of a window add up to its own.
+void WeighGroups(const std::vector<WeighedWindow>& windows, ShareKind kind, Groups& gathered) {
+  for (size_t window = 0; window < windows.size(); ++window) {
+    double stated = 0;
+    double stating = 0;
+    double count = 0;
+    for (const auto& [key, group] : gathered) {
+      if (group.window != window) continue;
+      count += 1;
+      if (!group.card_ms) continue;
+      stated += static_cast<double>(*group.card_ms);
+      stating += 1;
+    }
+    const double otherwise = stated > 0 ? stated / stating : 1;
+    double total = 0;
+    for (auto& [key, group] : gathered) {
+      if (group.window != window) continue;
+      group.weight = stated > 0 && group.card_ms ? static_cast<double>(*group.card_ms) : otherwise;
+      if (kind == ShareKind::kBusy) group.weight *= group.Busy();
+      total += group.weight;
+    }
+    for (auto& [key, group] : gathered) {
+      if (group.window != window) continue;
+      group.weight = windows[window].weight * (total > 0 ? group.weight / total : 1 / count);
+    }
   }
-  const double otherwise = stated > 0 ? stated / count : 1;
+}
+
+// Applications, groups and profiles; returns the profiles in the order of `sampled`.
+std::vector<const ProfileAggregate*> MakeGroups(const std::vector<WeighedWindow>& windows,
+                                                ShareKind kind, FleetWeights& weights) {
+  Groups gathered = GatherGroups(windows);
+  WeighGroups(windows, kind, gathered);
   std::vector<const ProfileAggregate*> profiles;
-  double total = 0;
   for (const auto& [key, group] : gathered) {
     if (weights.applications.empty() || weights.applications.back().name != group.application) {
       weights.applications.push_back({.name = group.application});
     }
     FleetApplication& application = weights.applications.back();
     const size_t index = weights.applications.size() - 1;
-    double weight = stated > 0 && group.card_ms ? static_cast<double>(*group.card_ms) : otherwise;
-    if (kind == ShareKind::kBusy) weight *= group.Busy();
     if (group.card_ms) application.card_hours += static_cast<double>(*group.card_ms) / kMsPerHour;
     application.busy += group.Busy() * static_cast<double>(group.profiles.size());
     application.profiles += group.profiles.size();
-    FleetGroup made{.application = index, .weight = weight};
+    application.weight += group.weight;
+    FleetGroup made{.application = index, .weight = group.weight};
     for (const ProfileAggregate* profile : group.profiles) {
       made.profiles.push_back(static_cast<uint32_t>(profiles.size()));
       weights.sampled.push_back({.hash = profile->hash,
@@ -79,14 +109,14 @@ std::vector<const ProfileAggregate*> MakeGroups(const Aggregate& aggregate, Shar
       profiles.push_back(profile);
     }
     weights.groups.push_back(std::move(made));
-    total += weight;
   }
-  for (FleetGroup& group : weights.groups) {
-    group.weight = total > 0 ? group.weight / total : 1.0 / static_cast<double>(gathered.size());
-    weights.applications[group.application].weight += group.weight;
-  }
+  // A window whose profiles are all in later ones has nothing to weigh.
+  double total = 0;
+  for (const FleetGroup& group : weights.groups) total += group.weight;
+  for (FleetGroup& group : weights.groups) group.weight /= total;
   double squares = 0;
   for (FleetApplication& application : weights.applications) {
+    application.weight /= total;
     application.busy /= static_cast<double>(application.profiles);
     weights.card_hours += application.card_hours;
     squares += application.weight * application.weight;
@@ -119,8 +149,12 @@ void AddCell(const AggregateCell& cell, const std::string& device, Building& int
 }  // namespace
 
 FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind) {
+  return WeighWindows({{.aggregate = &aggregate}}, kind);
+}
+
+FleetWeights WeighWindows(const std::vector<WeighedWindow>& windows, ShareKind kind) {
   FleetWeights weights;
-  const std::vector<const ProfileAggregate*> profiles = MakeGroups(aggregate, kind, weights);
+  const std::vector<const ProfileAggregate*> profiles = MakeGroups(windows, kind, weights);
   weights.profiles = profiles.size();
   weights.units_are_profiles = weights.applications.size() == 1;
   std::vector<double> group_busy(weights.groups.size());

@@ -77,4 +77,15 @@ enum class ShareKind { kPaid, kBusy };
 // those of ShareOfParts.
 FleetWeights WeighAggregate(const Aggregate& aggregate, ShareKind kind = ShareKind::kPaid);
 
+// A fleet as it was in one of several windows of time.
+struct WeighedWindow {
+  const Aggregate* aggregate = nullptr;
+  double weight = 1;  // of the window; those of all add up to 1
+};
+
+// The same of several windows: each share is the windows' mean by their weight, exactly. An
+// application of several windows is one unit. A profile that several windows hold counts in the
+// last of them.
+FleetWeights WeighWindows(const std::vector<WeighedWindow>& windows, ShareKind kind);
+
 }  // namespace roofmark::suite

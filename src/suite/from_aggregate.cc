@@ -15,6 +15,7 @@
 #include "suite/imputation.h"
 #include "suite/mined_workload.h"
 #include "suite/recorded_shares.h"
+#include "suite/refresh.h"
 
 namespace roofmark::suite {
 namespace {
@@ -69,7 +70,8 @@ void AddOrigin(const MinedWorkload& workload, const FleetWeights& weights, bool 
 }
 
 Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected,
-                    const FleetWeights& weights, bool impute) {
+                    const FleetWeights& weights, const std::optional<RecordedShares>& recorded,
+                    bool impute) {
   const FleetCell& shown = *workload.shown;
   Json json = Json::MakeObject();
   json.Set("operator", workload.op->name).Set("shape", MinedShapeId(shown.sums, *workload.op));
@@ -80,6 +82,14 @@ Json WorkloadToJson(const MinedWorkload& workload, const SelectedShape& selected
   json.Set("weight", ShareToJson({.value = std::min(1.0, selected.weight),
                                   .low = std::min(1.0, workload.share.low * scale),
                                   .high = std::min(1.0, workload.share.high * scale)}));
+  Json recordings;
+  if (recorded) {
+    Share again = recorded->rows[selected.workload];
+    const double by = again.value > 0 ? selected.weight / again.value : 0;
+    recordings =
+        Ends({.low = std::min(1.0, again.low * by), .high = std::min(1.0, again.high * by)});
+  }
+  json.Set("recordings", std::move(recordings));
   Json how = Json::MakeObject();
   how.Set("as", SelectedAsName(selected.as)).Set("probability", selected.probability);
   how.Set("share", workload.share.value);
@@ -173,18 +183,22 @@ Json OperatorsToJson(const FleetWeights& weights, const Cards& cards, size_t dra
   return json;
 }
 
+std::string HashOfProfiles(const Aggregate& aggregate) {
+  std::string hashes;
+  for (const auto& [hash, profile] : aggregate.profiles()) hashes += hash + "\n";
+  return Sha256Hex(hashes);
+}
+
 Json FleetToJson(const FleetWeights& weights, const Aggregate& aggregate, ShareKind kind) {
   std::set<std::string> applications;
   std::set<std::string> devices;
-  std::string hashes;
   for (const auto& [hash, profile] : aggregate.profiles()) {
     if (!profile.application.empty()) applications.insert(profile.application);
     if (!profile.device.empty()) devices.insert(profile.device);
-    hashes += hash + "\n";
   }
   Json json = Json::MakeObject();
   json.Set("profiles", static_cast<int64_t>(weights.profiles));
-  json.Set("profiles_sha256", Sha256Hex(hashes));
+  json.Set("profiles_sha256", HashOfProfiles(aggregate));
   json.Set("sampling_units", static_cast<int64_t>(weights.units.size()));
   json.Set("effective_applications", weights.effective);
   json.Set("card_hours", weights.card_hours);
@@ -238,12 +252,32 @@ Json CurveToJson(const std::vector<MinedWorkload>& workloads) {
   return json;
 }
 
+NewWindow WindowOf(const Aggregate& aggregate, const BuildOptions& options) {
+  if (options.older == nullptr) return {};
+  return WeighNewWindow(*options.older, aggregate, options.share_of, options.new_weight);
+}
+
+void AddRefreshed(const Json& previous, const Cards& cards, Json& workloads, Json& json) {
+  Refreshed refreshed = RefreshShapes(previous, workloads.array(), cards);
+  json.Set("refresh", Json::MakeObject()
+                          .Set("kept", static_cast<int64_t>(refreshed.kept))
+                          .Set("new", static_cast<int64_t>(refreshed.fresh))
+                          .Set("retiring", static_cast<int64_t>(refreshed.retiring.size()))
+                          .Set("retired", static_cast<int64_t>(refreshed.retired)));
+  for (Json& workload : refreshed.retiring) workloads.Push(std::move(workload));
+}
+
 }  // namespace
 
 Result<Json> BuildSuite(const Aggregate& aggregate,
                         std::span<const std::unique_ptr<const Operator>> operators,
                         const BuildOptions& options) {
-  const FleetWeights weights = WeighAggregate(aggregate, options.share_of);
+  const NewWindow window = WindowOf(aggregate, options);
+  std::vector<WeighedWindow> windows = {{.aggregate = &aggregate, .weight = window.weight}};
+  if (options.older != nullptr) {
+    windows.insert(windows.begin(), {.aggregate = options.older, .weight = 1 - window.weight});
+  }
+  const FleetWeights weights = WeighWindows(windows, options.share_of);
   if (weights.total == 0) {
     return Fail(ErrorKind::kInput, "the aggregate holds no GPU time: mine profiles with kernels");
   }
@@ -254,9 +288,15 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
     if (cell.sums.op.empty()) unattributed += cell.share.value;
   }
   std::vector<size_t> row_of_cell;
+  std::set<std::string> keep;
+  if (options.previous != nullptr) {
+    keep = TRY_IN(ShapesOfSuite(*options.previous), "the previous suite");
+  }
   const Imputation imputation = ImputeShapes(weights, cards);
-  const std::vector<MinedWorkload> merged =
-      MergeCells(weights, cards, options.cost, imputation, options.impute, row_of_cell);
+  const std::vector<MinedWorkload> merged = MergeCells(
+      weights, cards, imputation,
+      {.cost = options.cost, .impute = options.impute, .keep = std::move(keep)}, row_of_cell);
+  const auto recorded = ShareOfRecordings(weights, row_of_cell, merged.size());
   const SelectedShapes selected = SelectShapes(merged, options.select);
   double covered = 0;
   double certain = 0;
@@ -267,6 +307,12 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   Json json = Json::MakeObject();
   json.Set("format", kFormat).Set("label", WeightLabelName(WeightLabel::kMined));
   json.Set("fleet", FleetToJson(weights, aggregate, options.share_of));
+  if (options.older != nullptr) {
+    json.Set("smoothing", Json::MakeObject()
+                              .Set("new_weight", window.weight)
+                              .Set("from", window.from)
+                              .Set("older_profiles_sha256", HashOfProfiles(*options.older)));
+  }
   json.Set("coverage", covered).Set("certain", certain);
   json.Set("outside", std::max(0.0, weights.total - covered)).Set("unattributed", unattributed);
   double imputable = 0;
@@ -279,8 +325,10 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   json.Set("operators", OperatorsToJson(weights, cards, options.draws));
   Json workloads = Json::MakeArray();
   for (const SelectedShape& shape : selected.shapes) {
-    workloads.Push(WorkloadToJson(merged[shape.workload], shape, weights, options.impute));
+    workloads.Push(
+        WorkloadToJson(merged[shape.workload], shape, weights, recorded, options.impute));
   }
+  if (options.previous != nullptr) AddRefreshed(*options.previous, cards, workloads, json);
   json.Set("workloads", std::move(workloads));
   return json;
 }

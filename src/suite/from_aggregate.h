@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/json.h"
@@ -21,6 +22,12 @@ struct BuildOptions {
   ShareKind share_of = ShareKind::kPaid;
   CostOf cost;          // see MergeCells; empty: traffic
   bool impute = false;  // spread time without a shape over known shapes (see Imputation)
+  // An earlier window that the weights are smoothed with, and how much the aggregate itself counts
+  // then (see WeighNewWindow).
+  const Aggregate* older = nullptr;
+  std::optional<double> new_weight;
+  // The suite that this one follows: its shapes go on representing theirs (see RefreshShapes).
+  const Json* previous = nullptr;
   size_t draws = 1000;  // of the bootstrap
 };
 

@@ -118,7 +118,7 @@ TEST(AggregateWeights, HaveAJackknifeInterval) {
   const FleetWeights one = WeighAggregate(Of({ProfileOf("a", {Norm(1, 100)})}));
   EXPECT_DOUBLE_EQ(one.cells[0].share.low, one.cells[0].share.high);
   // Shares 0.2, 0.4, 0.6 of equal units: mean 0.4, standard error 0.2 / sqrt(3), which is 0.4811 in
-  // log-odds; two degrees of freedom, and 1.2^2 / 0.56 units that hold it, so t(2) = 4.303.
+  // log-odds; two degrees of freedom, and 1 + 1.2^2 / 0.56 for those that hold it, so t(2) = 4.303.
   const FleetWeights three = WeighAggregate(Of({ProfileOf("a", {Norm(1, 20), Other("gemm", 80)}),
                                                 ProfileOf("b", {Norm(1, 40), Other("gemm", 60)}),
                                                 ProfileOf("c", {Norm(1, 60), Other("gemm", 40)})}));

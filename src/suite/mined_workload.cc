@@ -61,21 +61,29 @@ Result<ShapeCost> CostOfCell(const AggregateCell& cell, const Operator& op, cons
   return cost ? cost(workload) : ShapeCost{.ns = workload.traffic.Total(), .bound_by = ""};
 }
 
-// The member at which half of the weight is cheaper and half dearer.
-void ChooseMedoid(MinedWorkload& workload, const CostOf& cost) {
+// A kept member, else the one at which half of the weight is cheaper and half dearer.
+void ChooseMedoid(MinedWorkload& workload, const MergeOptions& options) {
   std::vector<std::pair<const FleetCell*, ShapeCost>> costs;
   for (const FleetCell* member : workload.members) {
-    costs.emplace_back(member, CostOfCell(member->sums, *workload.op, cost).value_or(ShapeCost{}));
+    costs.emplace_back(member,
+                       CostOfCell(member->sums, *workload.op, options.cost).value_or(ShapeCost{}));
   }
+  const auto kept = [&](const FleetCell* member) {
+    return options.keep.contains(workload.op->name + "/" +
+                                 MinedShapeId(member->sums, *workload.op));
+  };
+  const auto found = std::ranges::find_if(workload.members, kept);
+  const FleetCell* keep = found == workload.members.end() ? nullptr : *found;
   std::ranges::stable_sort(costs, {}, [](const auto& entry) { return entry.second.ns; });
   double all = 0;
   for (const auto& [member, of_member] : costs) all += member->share.value;
   double below = 0;
   for (const auto& [member, of_member] : costs) {
     below += member->share.value;
+    if (keep != nullptr && member != keep) continue;
     workload.shown = member;
     workload.cost = of_member;
-    if (below >= all / 2) break;
+    if (keep != nullptr || below >= all / 2) break;
   }
   if (!(all > 0) || !(workload.cost.ns > 0)) return;
   for (const auto& [member, of_member] : costs) {
@@ -143,7 +151,7 @@ std::string MinedShapeId(const AggregateCell& cell, const Operator& op) {
 }
 
 std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& cards,
-                                      const CostOf& cost, const Imputation& imputation, bool impute,
+                                      const Imputation& imputation, const MergeOptions& options,
                                       std::vector<size_t>& row_of_cell) {
   std::map<std::pair<std::string, BucketKey>, MinedWorkload> buckets;
   for (const FleetCell& cell : weights.cells) {
@@ -157,7 +165,7 @@ std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& 
     for (const auto& [unit, part] :
          imputation.parts[static_cast<size_t>(&cell - weights.cells.data())]) {
       workload.imputed += part;
-      if (impute) workload.parts[unit] += part;
+      if (options.impute) workload.parts[unit] += part;
     }
     const auto unknown = imputation.unknown.find({cell.sums.op, cell.sums.phase});
     if (unknown != imputation.unknown.end()) workload.unknown = unknown->second;
@@ -165,7 +173,7 @@ std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& 
   std::vector<MinedWorkload> merged;
   for (auto& [key, workload] : buckets) {
     workload.share = ShareOfParts(workload.parts, weights.units);
-    ChooseMedoid(workload, cost);
+    ChooseMedoid(workload, options);
     merged.push_back(std::move(workload));
   }
   std::ranges::stable_sort(merged, std::greater<>(),

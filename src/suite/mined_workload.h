@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,12 +53,18 @@ struct MinedWorkload {
 
 struct Imputation;
 
+struct MergeOptions {
+  CostOf cost;          // of a shape; empty: its traffic in bytes
+  bool impute = false;  // add what the Imputation would, and not only state it
+  // Shapes that keep representing theirs, as "operator/shape", so that ids outlive a refresh.
+  std::set<std::string> keep;
+};
+
 // Workloads of the cells that the cards admit, largest share first, and in `row_of_cell` the index
 // of each cell's workload (SIZE_MAX: none). Sizes within 5 % and of equal divisibility are one
-// workload; the weighted median by cost represents it (traffic in bytes where `cost` is empty).
-// What `imputation` would add is stated; `impute` adds it to the shares.
+// workload; a kept shape represents it, or else the weighted median by cost.
 std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& cards,
-                                      const CostOf& cost, const Imputation& imputation, bool impute,
+                                      const Imputation& imputation, const MergeOptions& options,
                                       std::vector<size_t>& row_of_cell);
 
 }  // namespace roofmark::suite

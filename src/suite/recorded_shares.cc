@@ -144,6 +144,7 @@ std::optional<RecordedShares> ShareOfRecordings(const FleetWeights& weights,
     const double satterthwaite =
         row.by_degrees > 0 ? row.variance * row.variance / row.by_degrees : 1;
     const double degrees = std::min(satterthwaite, EffectiveNumber(row.share, row.squares));
+    recorded.variance += row.variance;
     recorded.rows.push_back(LogOddsInterval(row.share, std::sqrt(row.variance), degrees));
   }
   return recorded;

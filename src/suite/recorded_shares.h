@@ -13,6 +13,7 @@ namespace roofmark::suite {
 
 struct RecordedShares {
   std::vector<Share> rows;  // with intervals, 95 %
+  double variance = 0;      // sum of the rows' variances
   double single = 0;        // share of the card time that rests on one run a group
 };
 

@@ -74,7 +74,7 @@ double DegreesOfFreedom(const std::map<size_t, double>& parts, const std::vector
     sum += part;
     squares += part * part;
   }
-  return std::min(all, EffectiveNumber(sum, squares));
+  return std::min(all, EffectiveNumber(sum, squares) + 1);
 }
 
 Share ShareOfParts(const std::map<size_t, double>& parts, const std::vector<double>& units) {

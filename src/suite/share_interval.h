@@ -31,7 +31,8 @@ Share LogOddsInterval(double value, double error, double degrees_of_freedom);
 double EffectiveNumber(double sum, double squares);
 
 // What a share's error may count on: one less than the effective number of units, and no more than
-// the effective number of those that hold the row, since a row of few units is known from few.
+// one more than the effective number of those that hold the row, since a row of few units is known
+// from few.
 double DegreesOfFreedom(const std::map<size_t, double>& parts, const std::vector<double>& units);
 
 // The share of several cells together, from the sum of their parts by sampling unit. Interval:

@@ -44,7 +44,7 @@ TEST(DegreesOfFreedom, CountWhatWeighsAndWhatHoldsTheRow) {
   std::map<size_t, double> all;
   for (size_t i = 0; i < 10; ++i) all[i] = 0.01;
   EXPECT_THAT(DegreesOfFreedom(all, equal), DoubleNear(9, 1e-9));
-  EXPECT_THAT(DegreesOfFreedom({{3, 0.01}, {4, 0.01}}, equal), DoubleNear(2, 1e-9));
+  EXPECT_THAT(DegreesOfFreedom({{3, 0.01}, {4, 0.01}}, equal), DoubleNear(3, 1e-9));
   const std::vector<double> uneven = {0.7, 0.1, 0.1, 0.1};
   EXPECT_THAT(DegreesOfFreedom({{0, 0.1}, {1, 0.1}, {2, 0.1}, {3, 0.1}}, uneven),
               DoubleNear(1 / 0.52 - 1, 1e-9));

@@ -259,7 +259,7 @@ ScanIsa BestIsa() {
   return best;
 }
 
-// All compare the first and the last byte of "\n  }" at once and check the spaces after a hit.
+// Two compare the first and the last byte of "\n  }" at once and check the spaces after a hit.
 bool IsNativeEnd(const char* at) {
   return at[1] == ' ' && at[2] == ' ';
 }
@@ -296,18 +296,24 @@ ROOFMARK_AVX2 size_t FindNativeEndAvx2(const char* text, size_t size) {
   return size;
 }
 
+// The first block lies anywhere, the others at addresses that loads like; a line break is carried
+// on to the block in which its brace is.
 ROOFMARK_AVX512 size_t FindNativeEndAvx512(const char* text, size_t size) {
   const __m512i newline = _mm512_set1_epi8('\n');
   const __m512i brace = _mm512_set1_epi8('}');
-  for (size_t at = 0; at < size; at += 64) {
-    const __m512i first = _mm512_loadu_si512(text + at);
-    const __m512i last = _mm512_loadu_si512(text + at + 3);
-    uint64_t bits =
-        _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(first, newline), last, brace);
-    for (; bits != 0; bits &= bits - 1) {
-      const size_t hit = at + static_cast<size_t>(std::countr_zero(bits));
-      if (hit + 4 <= size && IsNativeEnd(text + hit)) return hit;
+  const size_t second = kScanBlock - reinterpret_cast<uintptr_t>(text) % kScanBlock;
+  uint64_t carried = 0;
+  for (size_t at = 0; at < size;) {
+    const __m512i bytes = _mm512_loadu_si512(text + at);
+    const uint64_t breaks = _mm512_cmpeq_epi8_mask(bytes, newline);
+    const uint64_t braces = _mm512_cmpeq_epi8_mask(bytes, brace);
+    for (uint64_t bits = braces & (breaks << 3 | carried); bits != 0; bits &= bits - 1) {
+      const size_t end = at + static_cast<size_t>(std::countr_zero(bits)) + 1;
+      if (end <= size && IsNativeEnd(text + end - 4)) return end - 4;
     }
+    const size_t step = at == 0 ? second : kScanBlock;
+    carried = breaks << (kScanBlock - step) >> (kScanBlock - 3);
+    at += step;
   }
   return size;
 }

@@ -71,7 +71,15 @@ class EventSplitter {
   Result<Next> FindNext();
   Result<Next> Resume();
   bool AtNativeStart() const;
+  // Why the events of a window come to an end.
+  enum class Native {
+    kLeft,     // what follows is in another layout, or no event
+    kDamaged,  // the event here is
+    kCut,      // the event here goes on behind the window
+    kBetween,  // what follows the last event does
+  };
   Result<void> SplitNative();
+  Native SplitWindow();
   Result<void> SplitGeneral();
   Result<bool> Refill(General& scan);
   bool WalkBlock(General& scan, BraceMasks masks, size_t base);

@@ -237,7 +237,7 @@ class Pairer {
 // Calls visit(nodes) for each graph launch, by row of the call, with its nodes in order of start.
 template <typename Visit>
 void ForEachGraph(const Profile& profile, const LinkedProfile& linked, Visit visit) {
-  std::vector<uint32_t> kernels;
+  Rows<uint32_t> kernels;
   std::unordered_map<uint64_t, uint32_t> call_of;
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
     if (linked.links[row].kind != LinkKind::kGraph) continue;

@@ -2,6 +2,7 @@
 // Decimal arithmetic on digits; no floating point.
 #include "trace/number_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -110,7 +111,47 @@ std::optional<int64_t> PlainMicroseconds(std::string_view text) {
   return at == end ? std::optional(value * scale) : std::nullopt;
 }
 
+// Up to eight digits, without a loop: what stands before them is replaced by zeros. Nothing where
+// they are none. Requires: 8 readable bytes that end at `end`; 1 <= count <= 8.
+bool LastDigits(const char* end, size_t count, int64_t& value) {
+  uint64_t word = 0;
+  std::memcpy(&word, end - 8, 8);
+  const uint64_t digits = ~uint64_t{0} << (8 * (8 - count));
+  word = (word & digits) | (0x3030303030303030U & ~digits);
+  char bytes[8];
+  std::memcpy(bytes, &word, 8);
+  return EightDigits(bytes, value);
+}
+
 }  // namespace
+
+std::optional<int64_t> ParseEventMicroseconds(std::string_view text) {
+  constexpr int64_t kPowers[4] = {1000, 100, 10, 1};
+  // Decimals, from the end: none to three.
+  size_t decimals = 0;
+  size_t whole = text.size();
+  for (size_t count = 1; count <= 3 && count < text.size(); ++count) {
+    if (text[text.size() - 1 - count] != '.') continue;
+    decimals = count;
+    whole = text.size() - 1 - count;
+  }
+  if (whole == 0 || whole > 15) return ParseMicroseconds(text);
+  const char* const end = text.data() + whole;
+  int64_t low = 0;
+  int64_t high = 0;
+  int64_t fraction = 0;
+  bool good = true;
+  if (whole == 1) {  // eight bytes before its end might not be there
+    good = IsDigit(text[0]);
+    low = text[0] - '0';
+  } else {
+    good = LastDigits(end, std::min<size_t>(whole, 8), low);
+  }
+  if (whole > 8) good = LastDigits(end - 8, whole - 8, high) && good;
+  if (decimals > 0) good = LastDigits(text.data() + text.size(), decimals, fraction) && good;
+  if (!good) return ParseMicroseconds(text);
+  return (high * 100000000 + low) * 1000 + fraction * kPowers[decimals];
+}
 
 std::optional<int64_t> ParseMicroseconds(std::string_view text) {
   if (const std::optional<int64_t> plain = PlainMicroseconds(text)) return plain;

@@ -14,6 +14,10 @@ namespace roofmark::trace {
 // what does not fit 64 bits.
 std::optional<int64_t> ParseMicroseconds(std::string_view text);
 
+// The same of an event's field, whose surroundings may be read: quicker.
+// Requires: 6 readable bytes before the text, as `{"ts":` has.
+std::optional<int64_t> ParseEventMicroseconds(std::string_view text);
+
 // An integer, quotes allowed; nothing where it is none or does not fit.
 std::optional<int64_t> ParseInteger(std::string_view text);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/number_text.h"
 
+#include <string>
+
 #include "base/testing.h"
 
 namespace roofmark::trace {
@@ -21,6 +23,36 @@ TEST(NumberText, ReadsMicrosecondsExactly) {
   EXPECT_EQ(ParseMicroseconds("1.5e3"), 1500000);
   EXPECT_EQ(ParseMicroseconds("15E-1"), 1500);
   EXPECT_EQ(ParseMicroseconds("1.610366662254362e+15"), 1610366662254362000);
+}
+
+TEST(NumberText, ReadsTheSameOfAnEvent) {
+  for (const char* text : {"2915995397672.546",
+                           "1610366662254362",
+                           "161036666225436",
+                           "12",
+                           "0.5",
+                           "1.25",
+                           "1.047",
+                           "7",
+                           "123456789.5",
+                           "12345678",
+                           "12345678.123",
+                           "-3.0",
+                           "1.5e3",
+                           "",
+                           ".5",
+                           "1.",
+                           "1..5",
+                           "x",
+                           "12x",
+                           "1x.5",
+                           "1.5000",
+                           "99999999999999999999",
+                           "9223372036854776"}) {
+    const std::string around = "123456" + std::string(text);
+    EXPECT_EQ(ParseEventMicroseconds(std::string_view(around).substr(6)), ParseMicroseconds(text))
+        << text;
+  }
 }
 
 TEST(NumberText, RoundsFurtherDecimals) {

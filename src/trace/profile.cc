@@ -54,7 +54,8 @@ class IdList {
 
 class ProfileBuilder : public EventSink {
  public:
-  ProfileBuilder(Profile& profile, Calls calls) : profile_(profile), calls_(calls) {}
+  ProfileBuilder(Profile& profile, Calls calls, const ReadOptions& options)
+      : profile_(profile), calls_(calls), options_(options) {}
 
   Taken TakeEvent(std::string_view event, Extent extent) override;
   void TakeMember(std::string_view key, std::string_view value) override;
@@ -71,11 +72,16 @@ class ProfileBuilder : public EventSink {
   TextId Name(std::string_view raw);
   uint32_t Thread(const EventFields& fields);
 
+  TextId Arguments(TextId name, const EventFields& fields);
+
   Profile& profile_;
   Calls calls_;
+  const ReadOptions& options_;
+  std::vector<uint8_t> wanted_;  // by name: its arguments
   IdleCalls idle_calls_;
   IdList idle_;  // correlation ids of calls that were left out
   std::string scratch_;
+  TextId unasked_ = kNoText;
   EventParser parser_;
   StringTable threads_;
   StringTable streams_;
@@ -108,8 +114,9 @@ Taken ProfileBuilder::TakeEvent(std::string_view event, Extent extent) {
   }
   EventFields fields;
   if (!parser_.Parse(event, category, extent, fields)) return Taken::kDamaged;
-  const std::optional<int64_t> start = ParseMicroseconds(fields.ts);
-  std::optional<int64_t> dur = ParseMicroseconds(fields.dur);
+  // Fields stand behind their keys, and before the event's end and padding.
+  const std::optional<int64_t> start = ParseEventMicroseconds(fields.ts);
+  std::optional<int64_t> dur = ParseEventMicroseconds(fields.dur);
   if (fields.dur.empty()) dur = 0;
   int64_t end = 0;
   if (!start || !dur || __builtin_add_overflow(*start, *dur, &end)) return Taken::kDamaged;
@@ -181,12 +188,12 @@ void ProfileBuilder::TakeOp(const EventFields& fields, int64_t start, int64_t du
                             Category category) {
   const bool annotation = category == Category::kAnnotation;
   if (annotation) ++profile_.user_annotations;
+  const TextId name = Name(fields.name);
   profile_.ops.push_back({.start_ns = start,
                           .end_ns = start + dur,
                           .external_id = IdOrNone(fields.external_id),
-                          .name = Name(fields.name),
-                          .arguments = InternOpTexts({fields.dims, fields.types, fields.concrete},
-                                                     profile_.text, scratch_),
+                          .name = name,
+                          .arguments = Arguments(name, fields),
                           .thread = Thread(fields),
                           .annotation = annotation});
   if (!fields.record.empty()) {
@@ -194,6 +201,26 @@ void ProfileBuilder::TakeOp(const EventFields& fields, int64_t start, int64_t du
     profile_.record_ids.resize(profile_.ops.size() - 1, kNone32);
     profile_.record_ids.push_back(id < kNone32 ? static_cast<uint32_t>(id) : kNone32);
   }
+}
+
+// Most operators are of no kind that anybody asks for, and texts are most of their work.
+TextId ProfileBuilder::Arguments(TextId name, const EventFields& fields) {
+  constexpr uint8_t kWanted = 1;
+  constexpr uint8_t kUnwanted = 2;
+  OpTexts texts = {fields.dims, fields.types, fields.concrete};
+  if (options_.wants_arguments && !texts.dims.empty()) {
+    if (name >= wanted_.size()) wanted_.resize(name + 1 + name / 2);
+    uint8_t& wanted = wanted_[name];
+    if (wanted == 0) {
+      wanted = options_.wants_arguments(profile_.text.Text(name)) ? kWanted : kUnwanted;
+    }
+    if (wanted == kUnwanted) {
+      if (unasked_ == kNoText)
+        unasked_ = InternOpTexts({kUnasked, {}, {}}, profile_.text, scratch_);
+      return unasked_;
+    }
+  }
+  return InternOpTexts(texts, profile_.text, scratch_);
 }
 
 void ProfileBuilder::TakeGpuRange(const EventFields& fields, int64_t start, int64_t dur) {
@@ -245,9 +272,10 @@ void ProfileBuilder::TakeMember(std::string_view key, std::string_view value) {
 namespace {
 
 // One pass over the events; nothing where a second pass with all calls is needed.
-Result<std::optional<Profile>> ReadOnce(ByteSource& source, Calls calls) {
+Result<std::optional<Profile>> ReadOnce(ByteSource& source, Calls calls,
+                                        const ReadOptions& options) {
   Profile profile;
-  ProfileBuilder builder(profile, calls);
+  ProfileBuilder builder(profile, calls, options);
   EventSplitter splitter(source, builder);
   TRY(splitter.Run());
   if (splitter.bare() && splitter.events() > 0 && !builder.saw_event()) {
@@ -265,11 +293,11 @@ Result<std::optional<Profile>> ReadOnce(ByteSource& source, Calls calls) {
 
 }  // namespace
 
-Result<Profile> ReadProfile(ByteSource source) {
-  std::optional<Profile> profile = TRY(ReadOnce(source, Calls::kLaunching));
+Result<Profile> ReadProfile(ByteSource source, const ReadOptions& options) {
+  std::optional<Profile> profile = TRY(ReadOnce(source, Calls::kLaunching, options));
   if (profile) return std::move(*profile);
   TRY(source.Restart());
-  return std::move(*TRY(ReadOnce(source, Calls::kAll)));
+  return std::move(*TRY(ReadOnce(source, Calls::kAll, options)));
 }
 
 std::string ContentHash(const Profile& profile) {

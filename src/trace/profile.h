@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -128,14 +129,27 @@ struct Profile {
   uint64_t bytes = 0;         // inflated
   uint64_t stored_bytes = 0;  // as in the file
   ReadLoss loss;
+
+  // Rows that are kept.
+  uint64_t records() const {
+    return kernels.size() + copies.size() + calls.size() + ops.size() + gpu_ranges.size();
+  }
 };
+
+struct ReadOptions {
+  // Whether the arguments of operators of that name will be asked for; those of others are kept as
+  // kUnasked. Empty: of all. Readers may keep more.
+  std::function<bool(std::string_view name)> wants_arguments;
+};
+// The sizes of operators whose arguments nobody asked for.
+inline constexpr std::string_view kUnasked = "[\"not asked for\"]";
 
 // Reads a profile of any format, which its content decides and not its name (profile_format.h).
 // Damage inside is survived and counted in `loss`.
 // Errors: kNotFound, kIo, and kInput where this is no profile; they name the file.
-Result<Profile> ReadProfile(const std::filesystem::path& path);
+Result<Profile> ReadProfile(const std::filesystem::path& path, const ReadOptions& options = {});
 // A Kineto profile (JSON, plain or compressed).
-Result<Profile> ReadProfile(ByteSource source);
+Result<Profile> ReadProfile(ByteSource source, const ReadOptions& options = {});
 
 // SHA-256 over what the device did (names, times, streams): equal for the same profile stored
 // plain, compressed or re-indented; different for different runs.

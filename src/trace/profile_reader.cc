@@ -12,7 +12,8 @@
 namespace roofmark::trace {
 namespace {
 
-Result<Profile> ReadAs(ProfileFormat format, const std::filesystem::path& path) {
+Result<Profile> ReadAs(ProfileFormat format, const std::filesystem::path& path,
+                       const ReadOptions& options) {
   switch (format) {
     case ProfileFormat::kNsys:
       return ReadNsys(TRY(SqliteRows::OpenFile(path)));
@@ -33,14 +34,14 @@ Result<Profile> ReadAs(ProfileFormat format, const std::filesystem::path& path) 
     case ProfileFormat::kUnknown:
       break;
   }
-  return ReadProfile(TRY(ByteSource::OpenFile(path)));
+  return ReadProfile(TRY(ByteSource::OpenFile(path)), options);
 }
 
 }  // namespace
 
-Result<Profile> ReadProfile(const std::filesystem::path& path) {
+Result<Profile> ReadProfile(const std::filesystem::path& path, const ReadOptions& options) {
   const ProfileFormat format = TRY_IN(DetectFormat(path), "reading a profile");
-  return TRY_IN(ReadAs(format, path), "reading profile " + path.string());
+  return TRY_IN(ReadAs(format, path, options), "reading profile " + path.string());
 }
 
 }  // namespace roofmark::trace

@@ -51,8 +51,8 @@ TEST_F(Replicate, MultipliesEveryTotalInEveryLayout) {
 }
 
 TEST_F(Replicate, WritesEventsAsKinetoDoesOrOnOneLine) {
-  const std::string line =
-      R"({"ph": "X", "name": "a: {\"}, b", "ts": 1.5, "dur": 2, "args": {"x": [[1, 2], []], "y": {}}})";
+  const std::string line = R"({"ph": "X", "name": "a: {\"}, b", "ts": 1.5, "dur": 2, )"
+                           R"("args": {"x": [[1, 2], []], "y": {}}})";
   const std::string native =
       "{\n    \"ph\": \"X\", \"name\": \"a: {\\\"}, b\",\n    \"ts\": 1.5, \"dur\": 2,\n"
       "    \"args\": {\n      \"x\": [[1, 2], []], \"y\": {}\n    }\n  }";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of rows that grows to any size without ever standing in memory twice: large ones are
-// mappings of their own, which the kernel moves by its page tables, and pages that hold no row yet
-// take no memory.
+// mappings of their own, which the kernel moves by its page tables. Pages are asked for some at a
+// time, shortly before they are needed: a fault for each would cost more than the rows.
 #pragma once
 
 #include <sys/mman.h>
@@ -38,6 +38,7 @@ class Rows {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(ready_, other.ready_);
   }
 
   T* data() { return data_; }
@@ -56,9 +57,9 @@ class Rows {
   const T& back() const { return data_[size_ - 1]; }
 
   void push_back(const T& row) {
-    if (size_ == capacity_) {
+    if (size_ == ready_) {
       const T copy = row;  // which may be one of ours
-      Grow(size_ + 1);
+      MakeReady(size_ + 1);
       data_[size_++] = copy;
     } else {
       data_[size_++] = row;
@@ -66,6 +67,7 @@ class Rows {
   }
   void resize(size_t size, const T& value = T{}) {
     if (size > capacity_) Grow(size);
+    ready_ = std::max(ready_, size);
     for (; size_ < size; ++size_) data_[size_] = value;
     size_ = size;
   }
@@ -73,15 +75,36 @@ class Rows {
 
  private:
   static constexpr size_t kMapped = size_t{1} << 18;  // bytes from which on it is a mapping
+  static constexpr size_t kAhead = size_t{1} << 17;   // bytes whose pages are asked for at once
 
   void Append(const T* rows, size_t count) {
     if (count == 0) return;
     if (size_ + count > capacity_) Grow(size_ + count);
+    ready_ = std::max(ready_, size_ + count);
     std::memcpy(static_cast<void*>(data_ + size_), rows, count * sizeof(T));
     size_ += count;
   }
 
   bool mapped() const { return capacity_ * sizeof(T) >= kMapped; }
+
+  void MakeReady(size_t least) {
+    if (least > capacity_) Grow(least);
+    if (!mapped()) {
+      ready_ = capacity_;
+      return;
+    }
+#ifdef MADV_POPULATE_WRITE
+    // Blocks begin where pages do. Refused by old kernels, which then fault as rows are written.
+    const size_t from = ready_ * sizeof(T) / kAhead * kAhead;
+    const size_t to = std::min(from + 2 * kAhead, capacity_ * sizeof(T) / 4096 * 4096);
+    if (to / sizeof(T) >= least &&
+        ::madvise(reinterpret_cast<char*>(data_) + from, to - from, MADV_POPULATE_WRITE) == 0) {
+      ready_ = to / sizeof(T);
+      return;
+    }
+#endif
+    ready_ = capacity_;
+  }
 
   void Grow(size_t least) {
     size_t bytes = capacity_ == 0 ? size_t{4096} : 2 * capacity_ * sizeof(T);
@@ -115,6 +138,7 @@ class Rows {
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
+  size_t ready_ = 0;  // rows that have room without asking for more
 };
 
 // Removes the rows that the predicate holds for; the others keep their order. Returns how many.

@@ -35,6 +35,11 @@ struct OpRule {
   std::vector<std::pair<std::string, std::string>> facts;  // told to other recipes of the profile
   std::string name;                                        // that matched, for messages
   std::string where;                                       // "vllm.toml: op 3"
+
+  // Whether a call's sizes, types or scalars tell anything by this rule.
+  bool AsksForArguments() const {
+    return !axes.empty() || lengths || !dtypes.empty() || !facts.empty();
+  }
 };
 
 struct KernelRule {

@@ -130,7 +130,10 @@ std::vector<UnknownKernel> Unknown(const ProfileAggregate& aggregate, const Prof
 
 Json TotalsToJson(const Totals& totals, const Profile& profile) {
   Json json = Json::MakeObject();
-  json.Set("events", totals.events).Set("kernels", totals.kernels).Set("names", totals.names);
+  json.Set("events", totals.events)
+      .Set("records", profile.records())
+      .Set("kernels", totals.kernels)
+      .Set("names", totals.names);
   json.Set("sum_kernel_ns", totals.sum_kernel_ns).Set("union_ns", totals.union_ns);
   json.Set("devices", totals.devices).Set("memcpy", totals.memcpy);
   json.Set("memcpy_ns", totals.memcpy_ns).Set("python_events", totals.python_events);
@@ -289,7 +292,11 @@ std::pair<Totals, LinkedProfile> TotalsAndLinks(const Profile& profile, const Op
 
 Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
                                    const MineOptions& options) {
-  Profile profile = TRY(ReadProfile(path));
+  const auto asks = [&](std::string_view op) {
+    const OpRule* rule = rules.FindOp(op);
+    return rule != nullptr && rule->AsksForArguments();
+  };
+  Profile profile = TRY(ReadProfile(path, {.wants_arguments = asks}));
   std::vector<std::string> captures_lost;
   const Json traced = AddExecutionTraces(path, options, profile, captures_lost);
   profile.record_ids = {};
