@@ -41,13 +41,14 @@ report::Roof RoofOf(const Workload& workload, const DeviceCard& card,
 }
 
 report::WorkloadRow RowOf(const Workload& workload, const std::optional<DeviceCard>& card) {
-  report::WorkloadRow row{.op = workload.op->name,
-                          .shape = workload.shape.id,
-                          .phase = workload.shape.phase,
-                          .detail = Detail(workload),
-                          .weight = workload.weight,
-                          .bytes = workload.traffic.Total(),
-                          .deployed_ns = workload.deployed_ns};
+  report::WorkloadRow row{
+      .op = workload.op->name,
+      .shape = workload.shape.id,
+      .phase = workload.shape.phase,
+      .detail = Detail(workload),
+      .weight = workload.weight,
+      .bytes = workload.traffic.Total(),
+      .deployed_ns = card ? score::MinedDeployedNs(workload, *card) : workload.deployed_ns};
   for (size_t engine = 0; engine < kEngineCount; ++engine) {
     if (workload.work[engine] > row.ops) {
       row.ops = workload.work[engine];

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,8 @@ struct Workload {
   Work work{};
   Traffic traffic;
   double deployed_ns = 0;  // mean time of the deployed kernel in the mined profiles; 0 = unknown
+  // The same by device, as the profiles call it; empty where the suite does not tell them apart.
+  std::map<std::string, double> deployed_by_device;
 
   std::string Id() const { return op->name + "/" + shape.id; }
 };

@@ -210,6 +210,11 @@ const DeviceCard* FindDevice(std::span<const DeviceCard> cards, std::string_view
   return nullptr;
 }
 
+bool IsCalled(const DeviceCard& card, std::string_view text) {
+  const std::span<const DeviceCard> one(&card, 1);
+  return FindDevice(one, text) != nullptr || FindInside(one, text) != nullptr;
+}
+
 Result<DeviceCard> FindDeviceCard(std::string_view name_or_path) {
   const fs::path path(name_or_path);
   if (path.extension() == ".toml") return ReadDeviceCard(path);

@@ -37,6 +37,9 @@ Result<std::vector<DeviceCard>> ReadDevices(const std::filesystem::path& folder)
 // The card with that name or alias, whatever the case of its letters; nullptr where there is none.
 const DeviceCard* FindDevice(std::span<const DeviceCard> cards, std::string_view name);
 
+// Whether a text is a name or alias of the card, or contains one as FindDeviceCard reads it.
+bool IsCalled(const DeviceCard& card, std::string_view text);
+
 // A card from DataDir()/devices, by what a person or a driver calls the device: the path of a card
 // file, a name or alias, or a text that contains one as whole words ("NVIDIA H200" -> H200; the
 // longest wins). A text that also names another variant (PCIe, NVL, MIG) matches only a card that

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "model/names.h"
+#include "roofline/device_file.h"
 #include "score/bootstrap.h"
 
 namespace roofmark::score {
@@ -52,7 +53,7 @@ bool PassedPerformance(const Verdict& verdict) {
 }
 
 double DeployedNs(const Workload& workload, const DeviceCard& card) {
-  if (workload.deployed_ns > 0) return workload.deployed_ns;
+  if (const double mined = MinedDeployedNs(workload, card); mined > 0) return mined;
   const auto& released = workload.shape.published.production_us;
   const auto found = released.find(card.name);
   return found == released.end() ? 0 : found->second * 1000;
@@ -403,6 +404,16 @@ std::string_view ScoreKindName(ScoreKind kind) {
 }
 Result<ScoreKind> ParseScoreKind(std::string_view name) {
   return ParseName<ScoreKind>(name, kKinds, "score");
+}
+
+double MinedDeployedNs(const Workload& workload, const DeviceCard& card) {
+  const std::map<std::string, double>& times = workload.deployed_by_device;
+  if (times.empty()) return workload.deployed_ns;
+  for (const auto& [device, ns] : times) {
+    if (!device.empty() && roofline::IsCalled(card, device)) return ns;
+  }
+  const auto unnamed = times.find("");
+  return unnamed == times.end() ? 0 : unnamed->second;
 }
 
 Result<std::vector<ScoreRow>> ComputeScores(std::span<const Workload> workloads,

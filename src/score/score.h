@@ -83,12 +83,16 @@ struct ScoreRow {
   std::vector<std::string> notes;  // what was left out or capped, for a person
 };
 
+// Mean time of a call of the deployed kernel in the mined profiles of this device; 0 where none has
+// it. A profile that does not name its device counts for any; other devices' times never do.
+double MinedDeployedNs(const Workload& workload, const DeviceCard& card);
+
 // Rows of each contestant (candidate name, lane and role), in order of appearance: its operators,
 // then `all`; for the roofmark score also either of them by phase where there is more than one.
 //
 // `workloads` is the suite; verdicts on other workloads are ignored. All verdicts are of the device
 // that `card` describes, at most one for each contestant and workload, with their raw samples.
-// A workload's deployed time is `deployed_ns`, else the released production time on this device.
+// A workload's deployed time is MinedDeployedNs, else the released production time on this device.
 //
 // Published: correct are verdicts that passed, or failed only by `fallback` (the paper reports
 // adoption beside the score); those whose time is not trusted (unstable, clocks_disagree,

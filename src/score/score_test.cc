@@ -191,6 +191,20 @@ TEST_F(Score, FleetTimeKeepsTheDeployedKernelWhereTheCandidateFails) {
   EXPECT_FALSE(Row(rows, "a", Phase::kDecode).fleet_time->median < 1);
 }
 
+// A fleet of two devices: what another device needed says nothing of this one.
+TEST_F(Score, FleetTimeComparesWithWhatIsDeployedOnTheSameDevice) {
+  workloads_[0].deployed_ns = 3000;
+  workloads_[0].deployed_by_device = {{"Example T", 4000}, {"NVIDIA B200", 2000}};
+  workloads_[1].deployed_ns = 400;
+  workloads_[1].deployed_by_device = {{"NVIDIA B200", 400}};
+  const auto rows = Compute({Passed("a", "1", 2000), Passed("a", "2", 200)}, {});
+  const ScoreRow row = Row(rows, "a");
+  EXPECT_DOUBLE_EQ(row.fleet_time->median, 0.5);
+  EXPECT_DOUBLE_EQ(MinedDeployedNs(workloads_[1], Card()), 0);
+  workloads_[1].deployed_by_device[""] = 500;  // of profiles that name no device
+  EXPECT_DOUBLE_EQ(MinedDeployedNs(workloads_[1], Card()), 500);
+}
+
 TEST_F(Score, IntervalsComeFromTheRawSamplesAndRepeat) {
   Verdict noisy = Passed("a", "1", 2000);
   noisy.samples_ns.clear();

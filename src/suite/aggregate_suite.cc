@@ -17,6 +17,7 @@ namespace {
 struct MinedWeight {
   Weight weight;
   double deployed_ns = 0;
+  std::map<std::string, double> by_device;
 };
 using MinedWeights = std::map<std::string, MinedWeight>;  // by "operator/shape"
 
@@ -49,6 +50,12 @@ Result<void> TakeEntry(const Json& entry, const std::string& provenance,
   MinedWeight mined;
   mined.weight = TRY(ReadWeight(*TRY(entry.ObjectAt("weight")), provenance));
   mined.deployed_ns = TRY(entry.Double("deployed_ns"));
+  if (entry.Find("deployed_ns_by_device") != nullptr) {
+    const Json& devices = *TRY(entry.ObjectAt("deployed_ns_by_device"));
+    for (const auto& [device, time] : devices.object()) {
+      mined.by_device[device] = TRY_IN(devices.Double(device), "deployed_ns_by_device");
+    }
+  }
   if (!weights.emplace(name + "/" + shape.id, std::move(mined)).second) {
     return Fail(ErrorKind::kInput, fmt::format("shape '{}' is there twice", shape.id));
   }
@@ -107,6 +114,7 @@ Result<Suite> LoadWeightedSuite(const std::filesystem::path& path, const Selecti
     }
     workload.weight = mined->second.weight;
     workload.deployed_ns = mined->second.deployed_ns;
+    workload.deployed_by_device = mined->second.by_device;
   }
   return suite;
 }

@@ -230,6 +230,7 @@ TEST(FromAggregate, WritesASuiteThatLoads) {
   EXPECT_EQ(decode.weight.label, WeightLabel::kMined);
   EXPECT_THAT(decode.weight.value, DoubleNear(0.5 * 0.75 + 0.5 * 0.25, 1e-12));
   EXPECT_DOUBLE_EQ(decode.deployed_ns, 20);
+  EXPECT_DOUBLE_EQ(decode.deployed_by_device.at("NVIDIA H200"), 20);
   EXPECT_GT(decode.traffic.Total(), 0);
   // Other tiers only when asked for, and then without weight.
   const auto published =

@@ -3,6 +3,7 @@
 // the same oracle: also where there is no clang.
 #include "base/files.h"
 #include "base/testing.h"
+#include "model/aggregate.h"
 #include "trace/execution_trace.h"
 #include "trace/fuzz_checks.h"
 #include "trace/manifest.h"
@@ -61,6 +62,15 @@ TEST(Corpus, OfTheRestReadsOrSaysWhyNot) {
     if (trace) {
       EXPECT_LE(trace->by_id.size(), trace->ops.size());
     }
+  }
+  for (const std::string& text : Kept("aggregate_fuzz")) {
+    const auto json = Json::Parse(text);
+    if (!json) continue;
+    const auto aggregate = Aggregate::FromJson(*json);
+    if (!aggregate) continue;
+    const auto again = Aggregate::FromJson(aggregate->ToJson());
+    ASSERT_THAT(again, IsOk());
+    EXPECT_EQ(*again, *aggregate);
   }
   for (const std::string& text : Kept("manifest_fuzz")) {
     const auto rows = ParseManifest(text);
