@@ -85,6 +85,7 @@ class Rows {
     size_ += count;
   }
 
+  // NOLINTBEGIN(cppcoreguidelines-owning-memory): this is the owner.
   bool mapped() const { return capacity_ * sizeof(T) >= kMapped; }
 
   void MakeReady(size_t least) {
@@ -134,6 +135,8 @@ class Rows {
       std::free(data_);
     }
   }
+
+  // NOLINTEND(cppcoreguidelines-owning-memory)
 
   T* data_ = nullptr;
   size_t size_ = 0;
