@@ -128,6 +128,52 @@ void AddGenerate(CLI::App* app, Chosen* chosen) {
   AddJson(verb, &args->format);
 }
 
+void AddSuiteBuild(CLI::App* verb, SuiteArgs* args) {
+  verb->add_option("--shapes", args->shapes_wanted, "build: how many (default: all)")
+      ->check(AtLeastOne());
+  verb->add_option("--coverage", args->coverage,
+                   "build: share of each operator and phase that is in for sure (default: 0.9)")
+      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
+  verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option("--previous", args->previous,
+                   "build: the suite that this one follows; its shapes keep their ids, and leave "
+                   "one refresh later");
+  verb->add_option("--smooth", args->smooth,
+                   "build: aggregate of an earlier window to average with, by their variances");
+  verb->add_option("--new-weight", args->new_weight,
+                   "build: with --smooth, how much the newer window counts, instead of by variance")
+      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--judged", args->judged,
+                   "build: store of earlier rounds; draws go where attainment varied (Neyman)");
+  verb->add_flag("--impute", args->impute,
+                 "build: spread an operator's time without a shape over its shapes, by application "
+                 "and phase; each weight says how much of it that is");
+  verb->add_option("--rotation", args->rotation,
+                   "build: also write a second draw with a secret seed into this file");
+}
+
+void AddSuiteLint(CLI::App* verb, SuiteArgs* args) {
+  verb->add_option("--stubs", args->stubs,
+                   "build: write cards to fill in for operators without one, into this folder");
+  verb->add_option("--version", args->version, "release: its semantic version, X.Y.Z");
+  verb->add_flag("--weights-only", args->weights_only,
+                 "release: refresh the weights of the release that is there, and nothing else");
+  verb->add_option("--operator", args->selection.operators, "lint: only these operators")
+      ->delimiter(',');
+  verb->add_option("--shape", args->selection.shapes, "lint: only these shapes")->delimiter(',');
+  verb->add_option("--tier", args->selection.tier,
+                   "lint: published, corrected, small, imported or all");
+  verb->add_option("--device", args->device, "lint: cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--regime", args->regimes,
+                   "lint: typical, heavy_tail, offset (default: these), denormals")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"typical", "heavy_tail", "offset", "denormals"}));
+  verb->add_flag("--references", args->references_only,
+                 "lint: only run the references, and time them");
+}
+
 void AddSuite(CLI::App* app, Chosen* chosen) {
   auto args = std::make_shared<SuiteArgs>();
   CLI::App* verb =
@@ -153,28 +199,7 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
                    "operator or suite to show, aggregate to build from, folder or file to import, "
                    "suite to lint or release, or release to verify");
   verb->add_option("other", args->other, "diff: the newer aggregate");
-  verb->add_option("--shapes", args->shapes_wanted, "build: how many (default: all)")
-      ->check(AtLeastOne());
-  verb->add_option("--coverage", args->coverage,
-                   "build: share of each operator and phase that is in for sure (default: 0.9)")
-      ->check(CLI::Range(0.0, 1.0));
-  verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
-  verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
-  verb->add_option("--previous", args->previous,
-                   "build: the suite that this one follows; its shapes keep their ids, and leave "
-                   "one refresh later");
-  verb->add_option("--smooth", args->smooth,
-                   "build: aggregate of an earlier window to average with, by their variances");
-  verb->add_option("--new-weight", args->new_weight,
-                   "build: with --smooth, how much the newer window counts, instead of by variance")
-      ->check(CLI::Range(0.0, 1.0));
-  verb->add_option("--judged", args->judged,
-                   "build: store of earlier rounds; draws go where attainment varied (Neyman)");
-  verb->add_flag("--impute", args->impute,
-                 "build: spread an operator's time without a shape over its shapes, by application "
-                 "and phase; each weight says how much of it that is");
-  verb->add_option("--rotation", args->rotation,
-                   "build: also write a second draw with a secret seed into this file");
+  AddSuiteBuild(verb, args.get());
   verb->add_option("-o,--out", args->out,
                    "suite to write; for lint, a line per workload; for release and import, the "
                    "folder");
@@ -184,24 +209,7 @@ void AddSuite(CLI::App* app, Chosen* chosen) {
   verb->add_option("--operators", args->selection.operators_folder,
                    "list, show, lint: folder written by `suite import`, instead of the shipped "
                    "operators");
-  verb->add_option("--stubs", args->stubs,
-                   "build: write cards to fill in for operators without one, into this folder");
-  verb->add_option("--version", args->version, "release: its semantic version, X.Y.Z");
-  verb->add_flag("--weights-only", args->weights_only,
-                 "release: refresh the weights of the release that is there, and nothing else");
-  verb->add_option("--operator", args->selection.operators, "lint: only these operators")
-      ->delimiter(',');
-  verb->add_option("--shape", args->selection.shapes, "lint: only these shapes")->delimiter(',');
-  verb->add_option("--tier", args->selection.tier,
-                   "lint: published, corrected, small, imported or all");
-  verb->add_option("--device", args->device, "lint: cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  verb->add_option("--regime", args->regimes,
-                   "lint: typical, heavy_tail, offset (default: these), denormals")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"typical", "heavy_tail", "offset", "denormals"}));
-  verb->add_flag("--references", args->references_only,
-                 "lint: only run the references, and time them");
+  AddSuiteLint(verb, args.get());
   AddJson(verb, &args->format);
 }
 
