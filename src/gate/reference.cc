@@ -87,9 +87,12 @@ Result<void> Reference::Load(const Operator& op) {
   if (name_ == op.name) return {};
   name_ = op.name;
   const fs::path file = Canonical(op.folder) / "reference.py";
-  return Ask(Json::MakeObject()
-                 .Set("do", "load")
-                 .Set("path", (fs::path("/candidate") / file.lexically_relative(home_)).string()));
+  Result<void> loaded =
+      Ask(Json::MakeObject()
+              .Set("do", "load")
+              .Set("path", (fs::path("/candidate") / file.lexically_relative(home_)).string()));
+  if (!loaded) name_.clear();
+  return loaded;
 }
 
 Result<void> Reference::Ask(const Json& request, std::span<const int> fds) {
