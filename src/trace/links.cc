@@ -91,6 +91,17 @@ struct CallContext {
   uint32_t label = kNone32;
 };
 
+// The operator in which a graph's node was made; none where there is no node.
+uint32_t OperatorOfNode(const Profile& profile, const OpForest& forest, uint32_t node,
+                        OpForest::Places& places) {
+  if (node == kNone32) return kNone32;
+  return forest.Innermost(profile.nodes[node].thread, profile.nodes[node].start_ns, places);
+}
+
+bool Holds(const CpuOp& op, const RuntimeCall& call) {
+  return op.thread == call.thread && op.start_ns <= call.start_ns && call.start_ns <= op.end_ns;
+}
+
 }  // namespace
 
 LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const OpForest& forest,
@@ -116,10 +127,7 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
       linked.links.push_back(link);
       continue;
     }
-    const uint32_t made =
-        node == kNone32
-            ? kNone32
-            : forest.Innermost(profile.nodes[node].thread, profile.nodes[node].start_ns, of_nodes);
+    const uint32_t made = OperatorOfNode(profile, forest, node, of_nodes);
     if (link.call == kNone32) {
       link.op = made;
       link.kind = made == kNone32 ? LinkKind::kGraph : LinkKind::kGraphNode;
@@ -144,10 +152,7 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
     } else if (node != kNone32 || calls.IsGraphLaunch(link.call)) {
       link.kind = LinkKind::kGraph;
     } else if (named != kNone32) {
-      const CpuOp& op = profile.ops[named];
-      const bool held =
-          op.thread == call.thread && op.start_ns <= call.start_ns && call.start_ns <= op.end_ns;
-      if (held) {
+      if (Holds(profile.ops[named], call)) {
         link.kind = LinkKind::kExternalId;
         if (context.op == kNone32 || !forest.Encloses(named, context.op)) link.op = named;
       }

@@ -288,6 +288,18 @@ std::pair<Totals, LinkedProfile> TotalsAndLinks(const Profile& profile, const Op
   return {totals, LinkKernels(profile, calls, forest, ops, totals)};
 }
 
+void SetCounts(const Profile& profile, const Totals& totals, const Exposure& exposure,
+               ProfileAggregate& aggregate) {
+  aggregate.devices = static_cast<int64_t>(exposure.devices);
+  aggregate.window_ns = WindowNs(profile);
+  aggregate.busy_ns = exposure.union_ns;
+  aggregate.sum_ns = totals.sum_kernel_ns;
+  aggregate.launches = static_cast<int64_t>(totals.kernels);
+  aggregate.events = static_cast<int64_t>(totals.events);
+  aggregate.lost_events = static_cast<int64_t>(profile.loss.split.damaged_events);
+  aggregate.truncated = profile.loss.truncated();
+}
+
 }  // namespace
 
 Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
@@ -316,14 +328,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   ProfileAggregate& aggregate = summary.aggregate;
   aggregate.hash = ContentHash(profile);
   SetOrigin(profile, options, aggregate);
-  aggregate.devices = static_cast<int64_t>(exposure.devices);
-  aggregate.window_ns = WindowNs(profile);
-  aggregate.busy_ns = exposure.union_ns;
-  aggregate.sum_ns = totals.sum_kernel_ns;
-  aggregate.launches = static_cast<int64_t>(totals.kernels);
-  aggregate.events = static_cast<int64_t>(totals.events);
-  aggregate.lost_events = static_cast<int64_t>(profile.loss.split.damaged_events);
-  aggregate.truncated = profile.loss.truncated();
+  SetCounts(profile, totals, exposure, aggregate);
   aggregate.cells = MakeCells(profile, attribution, exposure);
   Normalise(aggregate);
   FoldShapes(aggregate, options.most_shapes);
