@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/testing.h"
+#include "model/aggregate_for_tests.h"
 
 namespace roofmark {
 namespace {
@@ -30,13 +31,7 @@ AggregateCell Cell(std::string op, int64_t tokens, Phase phase, int64_t ns) {
 
 ProfileAggregate ProfileOf(std::string hash, std::vector<AggregateCell> cells) {
   ProfileAggregate profile{.hash = std::move(hash), .device = "Example GPU", .window_ns = 1000};
-  for (const AggregateCell& cell : cells) {
-    profile.busy_ns += cell.exposed_ns;
-    profile.sum_ns += cell.sum_ns;
-    profile.launches += cell.launches;
-  }
-  profile.cells = std::move(cells);
-  return profile;
+  return WithCells(std::move(profile), std::move(cells));
 }
 
 std::vector<ProfileAggregate> SomeProfiles() {

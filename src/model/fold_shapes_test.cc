@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/testing.h"
+#include "model/aggregate_for_tests.h"
 
 namespace roofmark {
 namespace {
@@ -21,19 +22,15 @@ AggregateCell Cell(std::string op, int64_t tokens, int64_t ns, Phase phase = Pha
 
 ProfileAggregate Profile(uint64_t seed, size_t shapes) {
   Random random(seed);
-  ProfileAggregate profile{.hash = "hash" + std::to_string(seed)};
+  std::vector<AggregateCell> cells;
   for (size_t i = 0; i < shapes; ++i) {
-    profile.cells.push_back(Cell(i % 3 == 0 ? "rms_norm" : "gemm", static_cast<int64_t>(i + 1),
-                                 static_cast<int64_t>(random.Below(50)),
-                                 i % 2 == 0 ? Phase::kDecode : Phase::kPrefill));
+    cells.push_back(Cell(i % 3 == 0 ? "rms_norm" : "gemm", static_cast<int64_t>(i + 1),
+                         static_cast<int64_t>(random.Below(50)),
+                         i % 2 == 0 ? Phase::kDecode : Phase::kPrefill));
   }
-  profile.cells.push_back(Cell("gemm", 0, 1000));  // a shape that nobody knows
-  profile.cells.push_back(Cell("", 7, 1000));      // and what nothing claims
-  for (const AggregateCell& cell : profile.cells) {
-    profile.busy_ns += cell.exposed_ns;
-    profile.sum_ns += cell.sum_ns;
-    profile.launches += cell.launches;
-  }
+  cells.push_back(Cell("gemm", 0, 1000));  // a shape that nobody knows
+  cells.push_back(Cell("", 7, 1000));      // and what nothing claims
+  ProfileAggregate profile = WithCells({.hash = "hash" + std::to_string(seed)}, std::move(cells));
   Normalise(profile);
   return profile;
 }

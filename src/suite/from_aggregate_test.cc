@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "model/aggregate_for_tests.h"
 #include "suite/aggregate_weights.h"
 
 namespace roofmark::suite {
@@ -34,19 +35,7 @@ ProfileAggregate ProfileOf(std::string hash, std::vector<AggregateCell> cells,
   ProfileAggregate profile{.hash = std::move(hash), .application = std::move(application)};
   profile.device = "NVIDIA H200";
   if (hours > 0) profile.card_ms = std::llround(hours * 3.6e6);
-  for (const AggregateCell& cell : cells) {
-    profile.busy_ns += cell.exposed_ns;
-    profile.sum_ns += cell.sum_ns;
-    profile.launches += cell.launches;
-  }
-  profile.cells = std::move(cells);
-  return profile;
-}
-
-Aggregate Of(std::vector<ProfileAggregate> profiles) {
-  Aggregate aggregate;
-  for (ProfileAggregate& profile : profiles) aggregate.Add(std::move(profile));
-  return aggregate;
+  return WithCells(std::move(profile), std::move(cells));
 }
 
 double ShareOf(const FleetWeights& weights, std::string_view op) {
@@ -57,8 +46,8 @@ double ShareOf(const FleetWeights& weights, std::string_view op) {
 
 TEST(AggregateWeights, WeighProfilesByCardHours) {
   const FleetWeights weights =
-      WeighAggregate(Of({ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat", 3),
-                         ProfileOf("b", {Norm(1, 30), Other("gemm", 10)}, "chat", 1)}));
+      WeighAggregate(AggregateOf({ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat", 3),
+                                  ProfileOf("b", {Norm(1, 30), Other("gemm", 10)}, "chat", 1)}));
   // 3/4 * 0.1 + 1/4 * 0.75
   EXPECT_THAT(ShareOf(weights, "rms_norm"), DoubleNear(0.2625, 1e-12));
   EXPECT_THAT(weights.total, DoubleNear(1, 1e-12));
@@ -71,7 +60,7 @@ TEST(AggregateWeights, KnowTheWholeTimeOfCallsThatMixedStepsShare) {
   decode.calls = decode.launches = 0;  // which are counted with prefill
   decode.elsewhere_calls = 2;
   decode.elsewhere_ns = 6000;
-  const FleetWeights weights = WeighAggregate(Of({ProfileOf("a", {decode})}));
+  const FleetWeights weights = WeighAggregate(AggregateOf({ProfileOf("a", {decode})}));
   EXPECT_DOUBLE_EQ(weights.cells[0].deployed_ns.at("NVIDIA H200"), 4000);
 }
 
@@ -81,7 +70,7 @@ TEST(AggregateWeights, CountTheHoursOfAGroupOnce) {
       ProfileOf("b", {Norm(1, 300), Other("gemm", 100)}, "chat", 3),
       ProfileOf("c", {Other("gemm", 10)}, "code", 1)};
   profiles[0].group = profiles[1].group = "row 2";
-  FleetWeights weights = WeighAggregate(Of(profiles));
+  FleetWeights weights = WeighAggregate(AggregateOf(profiles));
   EXPECT_DOUBLE_EQ(weights.card_hours, 4);
   EXPECT_THAT(ShareOf(weights, "rms_norm"), DoubleNear(0.75 * 400 / 1400, 1e-12));
   ASSERT_EQ(weights.applications.size(), 2U);
@@ -89,7 +78,7 @@ TEST(AggregateWeights, CountTheHoursOfAGroupOnce) {
   EXPECT_THAT(weights.effective, DoubleNear(1 / (0.75 * 0.75 + 0.25 * 0.25), 1e-12));
   // Taking a bad profile out leaves the hours of its row.
   profiles.erase(profiles.begin());
-  weights = WeighAggregate(Of(profiles));
+  weights = WeighAggregate(AggregateOf(profiles));
   EXPECT_DOUBLE_EQ(weights.card_hours, 4);
   EXPECT_THAT(ShareOf(weights, "rms_norm"), DoubleNear(0.75 * 0.75, 1e-12));
 }
@@ -100,28 +89,29 @@ TEST(AggregateWeights, AreOfPaidOrOfBusyCardTime) {
   profiles[0].window_ns = 100;
   profiles[1].window_ns = 150;
   profiles[1].devices = 2;
-  EXPECT_THAT(ShareOf(WeighAggregate(Of(profiles)), "rms_norm"), DoubleNear(0.5, 1e-12));
-  EXPECT_THAT(ShareOf(WeighAggregate(Of(profiles), ShareKind::kBusy), "rms_norm"),
+  EXPECT_THAT(ShareOf(WeighAggregate(AggregateOf(profiles)), "rms_norm"), DoubleNear(0.5, 1e-12));
+  EXPECT_THAT(ShareOf(WeighAggregate(AggregateOf(profiles), ShareKind::kBusy), "rms_norm"),
               DoubleNear(1 / (1 + 1.0 / 3), 1e-12));
 }
 
 TEST(AggregateWeights, PoolProfilesOfAnApplicationWithoutHours) {
-  const FleetWeights weights = WeighAggregate(
-      Of({ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat"),
-          ProfileOf("b", {Norm(1, 3000)}, "chat"), ProfileOf("c", {Other("gemm", 5)}, "code")}));
+  const FleetWeights weights = WeighAggregate(AggregateOf(
+      {ProfileOf("a", {Norm(1, 100), Other("gemm", 900)}, "chat"),
+       ProfileOf("b", {Norm(1, 3000)}, "chat"), ProfileOf("c", {Other("gemm", 5)}, "code")}));
   // Two applications of equal weight; the first by the ratio of its sums.
   EXPECT_EQ(weights.units.size(), 2U);
   EXPECT_THAT(ShareOf(weights, "rms_norm"), DoubleNear(0.5 * 3100 / 4000, 1e-12));
 }
 
 TEST(AggregateWeights, HaveAJackknifeInterval) {
-  const FleetWeights one = WeighAggregate(Of({ProfileOf("a", {Norm(1, 100)})}));
+  const FleetWeights one = WeighAggregate(AggregateOf({ProfileOf("a", {Norm(1, 100)})}));
   EXPECT_DOUBLE_EQ(one.cells[0].share.low, one.cells[0].share.high);
   // Shares 0.2, 0.4, 0.6 of equal units: mean 0.4, standard error 0.2 / sqrt(3), which is 0.4811 in
   // log-odds; two degrees of freedom, and 1 + 1.2^2 / 0.56 for those that hold it, so t(2) = 4.303.
-  const FleetWeights three = WeighAggregate(Of({ProfileOf("a", {Norm(1, 20), Other("gemm", 80)}),
-                                                ProfileOf("b", {Norm(1, 40), Other("gemm", 60)}),
-                                                ProfileOf("c", {Norm(1, 60), Other("gemm", 40)})}));
+  const FleetWeights three =
+      WeighAggregate(AggregateOf({ProfileOf("a", {Norm(1, 20), Other("gemm", 80)}),
+                                  ProfileOf("b", {Norm(1, 40), Other("gemm", 60)}),
+                                  ProfileOf("c", {Norm(1, 60), Other("gemm", 40)})}));
   const Share share = three.cells[1].share;
   const double odds = 0.4 / 0.6;
   const double reach = std::exp(4.303 * 0.2 / std::sqrt(3.0) / (0.4 * 0.6));
@@ -140,7 +130,7 @@ Json Build(const Aggregate& aggregate) {
 TEST(FromAggregate, KeepsBesideTheWorkloadsWhatIsNotInThem) {
   AggregateCell unknown = Norm(8, 50);
   unknown.axes.clear();
-  const Json suite = Build(Of({ProfileOf(
+  const Json suite = Build(AggregateOf({ProfileOf(
       "a", {Norm(8, 300), unknown, Norm(8, 50, "f16"), Other("sampling", 500), Other("", 100)})}));
   EXPECT_THAT(suite.Find("coverage")->as_double(), DoubleNear(0.3, 1e-12));
   EXPECT_THAT(suite.Find("unattributed")->as_double(), DoubleNear(0.1, 1e-12));
@@ -160,7 +150,7 @@ TEST(FromAggregate, KeepsBesideTheWorkloadsWhatIsNotInThem) {
 }
 
 TEST(FromAggregate, MergesNearbySizesButNotGraphSizes) {
-  const Json suite = Build(Of({ProfileOf(
+  const Json suite = Build(AggregateOf({ProfileOf(
       "a", {Norm(10001, 100), Norm(10003, 300), Norm(12007, 50), Norm(32, 70), Norm(33, 60)})}));
   const Json::Array& workloads = suite.Find("workloads")->array();
   ASSERT_EQ(workloads.size(), 4U);
@@ -173,7 +163,7 @@ TEST(FromAggregate, MergesNearbySizesButNotGraphSizes) {
 TEST(FromAggregate, RefusesShapesThatTheCardCannotCompute) {
   AggregateCell huge = Norm(1, 50);
   huge.axes["tokens"] = int64_t{1} << 60;
-  const Json suite = Build(Of({ProfileOf("a", {Norm(8, 50), huge})}));
+  const Json suite = Build(AggregateOf({ProfileOf("a", {Norm(8, 50), huge})}));
   EXPECT_THAT(suite.Find("coverage")->as_double(), DoubleNear(0.5, 1e-12));
   EXPECT_NE(suite.Find("operators")->array()[0].Find("outside")->Find("the card refuses the shape"),
             nullptr);
@@ -185,7 +175,7 @@ TEST(FromAggregate, PublishesHowEachShapeWasSelected) {
   for (int64_t i = 0; i < 60; ++i) cells.push_back(Norm(1000 + 64 * i, 200 - 3 * i));
   const auto operators = ReadOperators(fs::path(ROOFMARK_SOURCE_DIR) / "operators").value();
   const Aggregate aggregate =
-      Of({ProfileOf("a", cells, "chat", 1), ProfileOf("b", {Norm(8, 50)}, "code", 1)});
+      AggregateOf({ProfileOf("a", cells, "chat", 1), ProfileOf("b", {Norm(8, 50)}, "code", 1)});
   BuildOptions options{.select = {.shapes = 20}, .draws = 50};
   const Json suite = BuildSuite(aggregate, operators, options).value();
   double weight = 0;
@@ -214,9 +204,9 @@ TEST(FromAggregate, PublishesHowEachShapeWasSelected) {
 }
 
 TEST(FromAggregate, WritesASuiteThatLoads) {
-  const Aggregate aggregate =
-      Of({ProfileOf("a", {Norm(32, 300), Norm(999, 100, "bf16", Phase::kPrefill)}, "chat", 2),
-          ProfileOf("b", {Norm(32, 100), Other("gemm", 300)}, "code", 2)});
+  const Aggregate aggregate = AggregateOf(
+      {ProfileOf("a", {Norm(32, 300), Norm(999, 100, "bf16", Phase::kPrefill)}, "chat", 2),
+       ProfileOf("b", {Norm(32, 100), Other("gemm", 300)}, "code", 2)});
   const TempDir folder = TempDir::Make("suite").value();
   const fs::path path = folder.path() / "mined.json";
   ASSERT_THAT(WriteFile(path, Build(aggregate).Dump(1)), IsOk());

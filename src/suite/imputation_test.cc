@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "model/aggregate_for_tests.h"
 #include "suite/from_aggregate.h"
 
 namespace roofmark::suite {
@@ -22,25 +23,13 @@ constexpr int64_t kNoShape = 0;
 ProfileAggregate ProfileOf(std::string hash, std::string application,
                            std::vector<AggregateCell> cells) {
   ProfileAggregate profile{.hash = std::move(hash), .application = std::move(application)};
-  for (const AggregateCell& cell : cells) {
-    profile.busy_ns += cell.exposed_ns;
-    profile.sum_ns += cell.sum_ns;
-    profile.launches += cell.launches;
-  }
-  profile.cells = std::move(cells);
-  return profile;
-}
-
-Aggregate Of(std::vector<ProfileAggregate> profiles) {
-  Aggregate aggregate;
-  for (ProfileAggregate& profile : profiles) aggregate.Add(std::move(profile));
-  return aggregate;
+  return WithCells(std::move(profile), std::move(cells));
 }
 
 // "chat" knows two shapes and lacks one fifth; "code" lacks all of its prefill.
 Aggregate Fleet() {
-  return Of({ProfileOf("a", "chat", {Norm(8, 60), Norm(4096, 20), Norm(kNoShape, 20)}),
-             ProfileOf("b", "code", {Norm(8, 70), Norm(kNoShape, 30, Phase::kPrefill)})});
+  return AggregateOf({ProfileOf("a", "chat", {Norm(8, 60), Norm(4096, 20), Norm(kNoShape, 20)}),
+                      ProfileOf("b", "code", {Norm(8, 70), Norm(kNoShape, 30, Phase::kPrefill)})});
 }
 
 Json Build(const Aggregate& aggregate, bool impute) {
@@ -87,12 +76,12 @@ TEST(Imputation, BoundsTheWorstThatItCouldGetWrong) {
 
 // The time that two shapes have comes back when half of it is recorded without.
 TEST(Imputation, GivesBackWhatWasTakenAway) {
-  const Json known = Build(Of({ProfileOf("a", "chat", {Norm(8, 600), Norm(4096, 200)}),
-                               ProfileOf("b", "code", {Norm(8, 100), Norm(4096, 300)})}),
+  const Json known = Build(AggregateOf({ProfileOf("a", "chat", {Norm(8, 600), Norm(4096, 200)}),
+                                        ProfileOf("b", "code", {Norm(8, 100), Norm(4096, 300)})}),
                            false);
   const Json taken =
-      Build(Of({ProfileOf("a", "chat", {Norm(8, 300), Norm(4096, 100), Norm(0, 400)}),
-                ProfileOf("b", "code", {Norm(8, 50), Norm(4096, 150), Norm(0, 200)})}),
+      Build(AggregateOf({ProfileOf("a", "chat", {Norm(8, 300), Norm(4096, 100), Norm(0, 400)}),
+                         ProfileOf("b", "code", {Norm(8, 50), Norm(4096, 150), Norm(0, 200)})}),
             true);
   for (size_t i = 0; i < 2; ++i) {
     const Json& a = known.Find("workloads")->array()[i];

@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/testing.h"
+#include "model/aggregate_for_tests.h"
 #include "suite/from_aggregate.h"
 
 namespace roofmark::suite {
@@ -24,19 +25,7 @@ AggregateCell Norm(int64_t tokens, int64_t ns) {
 ProfileAggregate ProfileOf(std::string hash, std::string application,
                            std::vector<AggregateCell> cells) {
   ProfileAggregate profile{.hash = std::move(hash), .application = std::move(application)};
-  for (const AggregateCell& cell : cells) {
-    profile.busy_ns += cell.exposed_ns;
-    profile.sum_ns += cell.sum_ns;
-    profile.launches += cell.launches;
-  }
-  profile.cells = std::move(cells);
-  return profile;
-}
-
-Aggregate Of(std::vector<ProfileAggregate> profiles) {
-  Aggregate aggregate;
-  for (ProfileAggregate& profile : profiles) aggregate.Add(std::move(profile));
-  return aggregate;
+  return WithCells(std::move(profile), std::move(cells));
 }
 
 Json Build(const Aggregate& aggregate, BuildOptions options) {
@@ -54,9 +43,9 @@ double ShareOf(const FleetWeights& weights, int64_t tokens) {
 }
 
 TEST(WeighWindows, AreTheMeanOfTheWindowsExactly) {
-  const Aggregate june = Of({ProfileOf("a", "chat", {Norm(1, 80), Norm(8, 20)}),
-                             ProfileOf("b", "code", {Norm(1, 40), Norm(8, 60)})});
-  const Aggregate july = Of({ProfileOf("c", "chat", {Norm(1, 10), Norm(8, 90)})});
+  const Aggregate june = AggregateOf({ProfileOf("a", "chat", {Norm(1, 80), Norm(8, 20)}),
+                                      ProfileOf("b", "code", {Norm(1, 40), Norm(8, 60)})});
+  const Aggregate july = AggregateOf({ProfileOf("c", "chat", {Norm(1, 10), Norm(8, 90)})});
   const FleetWeights weights =
       WeighWindows({{.aggregate = &june, .weight = 0.25}, {.aggregate = &july, .weight = 0.75}},
                    ShareKind::kPaid);
@@ -67,9 +56,9 @@ TEST(WeighWindows, AreTheMeanOfTheWindowsExactly) {
 }
 
 TEST(WeighWindows, CountAProfileOfBothInTheLast) {
-  const Aggregate june = Of({ProfileOf("a", "chat", {Norm(1, 80), Norm(8, 20)})});
-  const Aggregate july = Of({ProfileOf("a", "chat", {Norm(1, 80), Norm(8, 20)}),
-                             ProfileOf("c", "chat", {Norm(1, 10), Norm(8, 90)})});
+  const Aggregate june = AggregateOf({ProfileOf("a", "chat", {Norm(1, 80), Norm(8, 20)})});
+  const Aggregate july = AggregateOf({ProfileOf("a", "chat", {Norm(1, 80), Norm(8, 20)}),
+                                      ProfileOf("c", "chat", {Norm(1, 10), Norm(8, 90)})});
   const FleetWeights weights =
       WeighWindows({{.aggregate = &june, .weight = 0.25}, {.aggregate = &july, .weight = 0.75}},
                    ShareKind::kPaid);
@@ -136,8 +125,9 @@ std::string ShapeOf(const Json& suite, size_t index) {
 
 TEST(Refresh, KeepsTheIdOfAShapeWhoseBucketMoved) {
   // 10003 and 10005 are one workload; in July the other is its median.
-  const Json june = Build(Of({ProfileOf("a", "", {Norm(10003, 90), Norm(10005, 10)})}), {});
-  const Aggregate newer = Of({ProfileOf("b", "", {Norm(10003, 10), Norm(10005, 90)})});
+  const Json june =
+      Build(AggregateOf({ProfileOf("a", "", {Norm(10003, 90), Norm(10005, 10)})}), {});
+  const Aggregate newer = AggregateOf({ProfileOf("b", "", {Norm(10003, 10), Norm(10005, 90)})});
   EXPECT_NE(ShapeOf(june, 0), ShapeOf(Build(newer, {}), 0));
   const Json july = Build(newer, {.previous = &june});
   EXPECT_EQ(ShapeOf(june, 0), ShapeOf(july, 0));
@@ -146,8 +136,8 @@ TEST(Refresh, KeepsTheIdOfAShapeWhoseBucketMoved) {
 }
 
 TEST(Refresh, RetiresAShapeAfterItWasOnceWithoutWeight) {
-  const Json june = Build(Of({ProfileOf("a", "", {Norm(8, 50), Norm(512, 50)})}), {});
-  const Aggregate without = Of({ProfileOf("b", "", {Norm(8, 50), Norm(4096, 50)})});
+  const Json june = Build(AggregateOf({ProfileOf("a", "", {Norm(8, 50), Norm(512, 50)})}), {});
+  const Aggregate without = AggregateOf({ProfileOf("b", "", {Norm(8, 50), Norm(4096, 50)})});
   const Json july = Build(without, {.previous = &june});
   ASSERT_EQ(july.Find("workloads")->array().size(), 3U);
   const Json& gone = july.Find("workloads")->array()[2];

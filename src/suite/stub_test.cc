@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "model/aggregate_for_tests.h"
 #include "suite/card.h"
 #include "suite/suite.h"
 
@@ -30,15 +31,7 @@ Axes Sizes(int64_t m) {
 class Stubs : public testing::Test {
  protected:
   std::vector<Stub> Write(std::vector<AggregateCell> cells) {
-    ProfileAggregate profile{.hash = "a"};
-    for (const AggregateCell& cell : cells) {
-      profile.busy_ns += cell.exposed_ns;
-      profile.sum_ns += cell.sum_ns;
-      profile.launches += cell.launches;
-    }
-    profile.cells = std::move(cells);
-    Aggregate aggregate;
-    aggregate.Add(std::move(profile));
+    const Aggregate aggregate = AggregateOf({WithCells({.hash = "a"}, std::move(cells))});
     const auto operators = ReadOperators(fs::path(ROOFMARK_SOURCE_DIR) / "operators");
     return *WriteStubs(aggregate, *operators, dir_.path());
   }
