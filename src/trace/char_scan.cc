@@ -9,6 +9,7 @@
 #include <bit>
 #include <initializer_list>
 
+#define ROOFMARK_CLMUL __attribute__((target("pclmul")))
 #define ROOFMARK_AVX2 __attribute__((target("avx2,pclmul")))
 #define ROOFMARK_AVX512 __attribute__((target("avx512bw,avx512f,pclmul")))
 
@@ -26,6 +27,13 @@ struct RawMasks {
 uint64_t PrefixXor(uint64_t bits) {
   for (int shift = 1; shift < 64; shift <<= 1) bits ^= bits << shift;
   return bits;
+}
+
+// The same by one instruction: a product without carries by all ones.
+ROOFMARK_CLMUL inline uint64_t PrefixXorAtOnce(uint64_t bits) {
+  const __m128i product =
+      _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(bits)), _mm_set1_epi8(-1), 0);
+  return static_cast<uint64_t>(_mm_cvtsi128_si64(product));
 }
 
 // The bytes that a backslash escapes. Backslashes are rare, so one bit at a time will do.
@@ -46,15 +54,21 @@ uint64_t EscapedBytes(uint64_t backslash, uint64_t& carry) {
   return escaped;
 }
 
-// Removes escaped quotes; `quote` becomes the mask of real ones.
-inline void DropEscapedQuotes(RawMasks& raw, ScanState& state) {
-  if ((raw.backslash | state.escaped) == 0) return;
-  raw.quote &= ~EscapedBytes(raw.backslash, state.escaped);
+// Those of the quotes that are not escaped.
+inline uint64_t RealQuotes(uint64_t quote, uint64_t backslash, ScanState& state) {
+  if ((backslash | state.escaped) == 0) return quote;
+  return quote & ~EscapedBytes(backslash, state.escaped);
+}
+
+// The bytes of strings, of those as far as this block tells, and whether one goes on behind it.
+inline uint64_t InStrings(uint64_t inside, ScanState& state) {
+  inside ^= state.in_string;
+  state.in_string = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
+  return inside;
 }
 
 inline BraceMasks Outside(const RawMasks& raw, uint64_t inside, ScanState& state) {
-  inside ^= state.in_string;
-  state.in_string = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
+  inside = InStrings(inside, state);
   return {raw.open & ~inside, raw.close & ~inside};
 }
 
@@ -75,7 +89,7 @@ void ScanSse2(const char* text, size_t blocks, ScanState& state, BraceMasks* mas
                              _mm_loadu_si128(at + 3)};
     RawMasks raw{EqualSse2(part, '"'), EqualSse2(part, '\\'), EqualSse2(part, '{'),
                  EqualSse2(part, '}')};
-    DropEscapedQuotes(raw, state);
+    raw.quote = RealQuotes(raw.quote, raw.backslash, state);
     masks[block] = Outside(raw, PrefixXor(raw.quote), state);
   }
 }
@@ -93,10 +107,8 @@ ROOFMARK_AVX2 void ScanAvx2(const char* text, size_t blocks, ScanState& state, B
     const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + 32));
     RawMasks raw{EqualAvx2(low, high, '"'), EqualAvx2(low, high, '\\'), EqualAvx2(low, high, '{'),
                  EqualAvx2(low, high, '}')};
-    DropEscapedQuotes(raw, state);
-    const __m128i inside = _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(raw.quote)),
-                                                _mm_set1_epi8(-1), 0);
-    masks[block] = Outside(raw, static_cast<uint64_t>(_mm_cvtsi128_si64(inside)), state);
+    raw.quote = RealQuotes(raw.quote, raw.backslash, state);
+    masks[block] = Outside(raw, PrefixXorAtOnce(raw.quote), state);
   }
 }
 
@@ -108,10 +120,8 @@ ROOFMARK_AVX512 void ScanAvx512(const char* text, size_t blocks, ScanState& stat
                  _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\\')),
                  _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('{')),
                  _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('}'))};
-    DropEscapedQuotes(raw, state);
-    const __m128i inside = _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(raw.quote)),
-                                                _mm_set1_epi8(-1), 0);
-    masks[block] = Outside(raw, static_cast<uint64_t>(_mm_cvtsi128_si64(inside)), state);
+    raw.quote = RealQuotes(raw.quote, raw.backslash, state);
+    masks[block] = Outside(raw, PrefixXorAtOnce(raw.quote), state);
   }
 }
 
@@ -135,17 +145,10 @@ inline uint64_t Bits(size_t count) {
 // Adds one block; `inside` are the bytes of its strings, as far as this block tells.
 inline bool KeepBlock(const RawEventMasks& raw, uint64_t quote, uint64_t inside, uint64_t valid,
                       ScanState& state, EventMasks& masks) {
-  inside ^= state.in_string;
-  state.in_string = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
+  inside = InStrings(inside, state);
   const uint64_t stop = raw.quote | raw.open | raw.close | raw.space | raw.line_break | raw.comma;
   masks = {quote, raw.open & ~inside & valid, raw.close & ~inside & valid, stop | raw.colon};
   return (raw.unusual & ~(raw.line_break & ~inside) & valid) == 0;
-}
-
-inline uint64_t RealQuotes(const RawEventMasks& raw, uint64_t valid, ScanState& state) {
-  const uint64_t quote = raw.quote & valid;
-  if ((raw.backslash | state.escaped) == 0) return quote;
-  return quote & ~EscapedBytes(raw.backslash, state.escaped);
 }
 
 inline uint64_t LessSse2(const __m128i (&part)[4], char byte) {
@@ -172,7 +175,7 @@ bool ScanEventSse2(const char* text, size_t size, EventMasks* masks) {
                             EqualSse2(folded, '}'), LessSse2(part, ' '),   EqualSse2(part, '\n'),
                             EqualSse2(part, ' '),   EqualSse2(part, ','),  EqualSse2(part, ':')};
     const uint64_t valid = Bits(size - from);
-    const uint64_t quote = RealQuotes(raw, valid, state);
+    const uint64_t quote = RealQuotes(raw.quote & valid, raw.backslash, state);
     usual = KeepBlock(raw, quote, PrefixXor(quote), valid, state, masks[from / kScanBlock]);
   }
   return usual && state.in_string == 0;
@@ -202,11 +205,8 @@ ROOFMARK_AVX2 bool ScanEventAvx2(const char* text, size_t size, EventMasks* mask
                             EqualAvx2(low, high, ','),
                             EqualAvx2(low, high, ':')};
     const uint64_t valid = Bits(size - from);
-    const uint64_t quote = RealQuotes(raw, valid, state);
-    const __m128i inside =
-        _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(quote)), _mm_set1_epi8(-1), 0);
-    usual = KeepBlock(raw, quote, static_cast<uint64_t>(_mm_cvtsi128_si64(inside)), valid, state,
-                      masks[from / kScanBlock]);
+    const uint64_t quote = RealQuotes(raw.quote & valid, raw.backslash, state);
+    usual = KeepBlock(raw, quote, PrefixXorAtOnce(quote), valid, state, masks[from / kScanBlock]);
   }
   return usual && state.in_string == 0;
 }
@@ -227,11 +227,8 @@ ROOFMARK_AVX512 bool ScanEventAvx512(const char* text, size_t size, EventMasks* 
                             _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(',')),
                             _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(':'))};
     const uint64_t valid = Bits(size - from);
-    const uint64_t quote = RealQuotes(raw, valid, state);
-    const __m128i inside =
-        _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<int64_t>(quote)), _mm_set1_epi8(-1), 0);
-    usual = KeepBlock(raw, quote, static_cast<uint64_t>(_mm_cvtsi128_si64(inside)), valid, state,
-                      masks[from / kScanBlock]);
+    const uint64_t quote = RealQuotes(raw.quote & valid, raw.backslash, state);
+    usual = KeepBlock(raw, quote, PrefixXorAtOnce(quote), valid, state, masks[from / kScanBlock]);
   }
   return usual && state.in_string == 0;
 }
