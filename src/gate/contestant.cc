@@ -348,8 +348,7 @@ Result<void> Contestant::End() {
   const Stretch stretch(Part::kArenas, account());
   if (worker_ != nullptr) {
     for (const std::string& name : mapped_) {
-      const worker::Answer<Json> answer =
-          TRY(worker_->Ask(Json::MakeObject().Set("do", "unmap").Set("arena", name), kMapTimeoutS));
+      const worker::Answer<Json> answer = TRY(worker_->Ask(UnmapRequest(name), kMapTimeoutS));
       if (!answer) {
         worker_.reset();  // its verdict stands; the next workload gets a fresh worker
         break;

@@ -58,8 +58,7 @@ Result<bool> Contestant::MoveOutputs(device::Device& device) {
     Result<std::unique_ptr<device::Arena>> arena =
         device.MakeArena(device::ArenaLayout(outputs_[slot]->layout()));
     if (!spacer || !arena) return true;
-    if (!TRY(Ask(Json::MakeObject().Set("do", "unmap").Set("arena", OutputName(slot)),
-                 kMapTimeoutS)) ||
+    if (!TRY(Ask(UnmapRequest(OutputName(slot)), kMapTimeoutS)) ||
         !TRY(LendOutput(slot, std::move(*arena)))) {
       return false;
     }

@@ -55,6 +55,10 @@ Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess a
       .Set("tensors", std::move(tensors));
 }
 
+Json UnmapRequest(const std::string& name) {
+  return Json::MakeObject().Set("do", "unmap").Set("arena", name);
+}
+
 Result<Reference> Reference::Start(const Operator& op, DeviceKind device) {
   Reference reference = TRY(Spawn(op, device));
   TRY(reference.Load(op));
@@ -112,7 +116,7 @@ Result<void> Reference::Map(const std::string& name, const device::Arena& arena)
 }
 
 Result<void> Reference::Unmap(const std::string& name) {
-  return Ask(Json::MakeObject().Set("do", "unmap").Set("arena", name));
+  return Ask(UnmapRequest(name));
 }
 
 Result<void> Reference::Inputs(const std::string& arena, const Workload& workload, int64_t seed,

@@ -80,5 +80,6 @@ std::string InputName(size_t slot);
 // The request that maps an arena into any worker; the arena's descriptor goes with it.
 enum class MapAccess { kRead, kReadWrite };
 Json MapRequest(const std::string& name, const device::Arena& arena, MapAccess access);
+Json UnmapRequest(const std::string& name);
 
 }  // namespace roofmark::gate
