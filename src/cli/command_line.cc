@@ -61,7 +61,8 @@ void AddSelection(CLI::App* verb, Selection* selection) {
       ->delimiter(',');
   verb->add_option("--tier", selection->tier, "published, corrected, small, imported or all");
   verb->add_option("--suite", selection->suite,
-                   "published-440, production-1, or a file written by `suite build`");
+                   "published-440, production-1, a file written by `suite build`, or a release's "
+                   "folder");
   verb->add_option("--operators", selection->operators_folder,
                    "folder written by `suite import`, instead of the shipped operators");
 }
@@ -136,6 +137,10 @@ void AddSuiteBuild(CLI::App* verb, SuiteArgs* args) {
       ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
   verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option(
+      "--phase-mix", args->phase_mix,
+      "build: weigh phases by another mix than the recorded one, without mining again: "
+      "prefill=0.3,decode=0.7 (of the time that these have together)");
   verb->add_option("--previous", args->previous,
                    "build: the suite that this one follows; its shapes keep their ids, and leave "
                    "one refresh later");
