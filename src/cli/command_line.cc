@@ -102,8 +102,10 @@ void AddMine(CLI::App* app, Chosen* chosen) {
       ->group("");  // what the parts themselves are started with
   verb->add_flag("--unknown", args->unknown,
                  "list the kernels that no rule claims, largest first, and as rules to finish");
-  auto* explain = verb->add_option("--explain", args->explain,
-                                   "instead: which rule claims kernels of this name, and why");
+  auto* explain =
+      verb->add_option("--explain", args->explain,
+                       "instead: which rule claims kernels of this name or operator, why, and "
+                       "where their shapes are from");
   verb->add_flag("--check", args->check, "instead: what each profile lacks, and how to record it")
       ->excludes(explain);
   AddJson(verb, &args->format);

@@ -76,8 +76,8 @@ Result<int> ExplainKernels(const MineArgs& args) {
   }));
   if (matches > 0) return 0;
   return Fail(ErrorKind::kNotFound,
-              fmt::format("no kernel's name holds '{}': give a part of a name as `mine --unknown` "
-                          "or an aggregate has it",
+              fmt::format("no kernel's name holds '{}', and no kernel is of an operator of that "
+                          "name: `mine` lists the operators, `mine --unknown` names of kernels",
                           args.explain));
 }
 

@@ -317,8 +317,10 @@ class Attributor {
 
   void Explain(const Taken& taken, const ShapeEvidence& evidence) {
     const Launch& launch = profile_.kernels[taken.row];
-    if (profile_.text.Text(launch.name).find(options_.explain) == std::string_view::npos) return;
     const Claim& claim = out_.claims[out_.claim_of.back()];
+    const bool named =
+        profile_.text.Text(launch.name).find(options_.explain) != std::string_view::npos;
+    if (!named && claim.op != options_.explain) return;
     std::vector<std::string> lines =
         ExplainLaunch({.profile = &profile_,
                        .launch = &launch,

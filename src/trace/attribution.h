@@ -66,7 +66,8 @@ struct AttributionOptions {
   Phase file_phase = Phase::kUnknown;  // that the profile's name states, where there is no label
   // Sizes that are known of the model; where operators of the profile tell other ones, those win.
   Facts facts;
-  std::string explain;  // part of the names of kernels to explain; empty = none
+  // What to explain: a part of the names of kernels, or an operator of ours; empty = nothing.
+  std::string explain;
   // Which operators got their sizes from an execution trace; nullptr: none.
   const TracedOps* traced = nullptr;
 };

@@ -35,6 +35,13 @@ TEST(ExplainLaunch, SaysThatAShapeIsOfTheLaunchItself) {
   EXPECT_THAT(TextOf(node), HasSubstr("the operator around the creation of the graph's node"));
 }
 
+// Whoever has the table of operators asks by those.
+TEST(ExplainLaunch, IsAskedByOperatorToo) {
+  const Explanation product = First(kRecorded / "dense_prefill.json.gz", "gemm");
+  EXPECT_THAT(TextOf(product), HasSubstr("decided    gemm: "));
+  EXPECT_THAT(TextOf(product), HasSubstr("nvjet"));
+}
+
 TEST(ExplainLaunch, SaysWhatPairedAReplayWithItsCapture) {
   const Explanation order = First(kRecorded / "dense_decode_graph.json.gz", "silu_and_mul");
   EXPECT_EQ(ShapeFromName(order.shape_from), "capture_by_order");

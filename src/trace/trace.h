@@ -36,7 +36,7 @@ struct MineOptions {
   // Sizes of the model, by name as in its config.json: for shapes that the profile lacks.
   std::map<std::string, int64_t, std::less<>> facts;
   size_t most_shapes = kMostShapes;  // of each operator; see FoldShapes
-  std::string explain;               // kernels whose names hold this are explained; empty = none
+  std::string explain;               // see AttributionOptions
 };
 
 // Time that nothing claims, by kernel, largest first.

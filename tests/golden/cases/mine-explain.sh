@@ -8,4 +8,6 @@ cp "$P"/dense_decode.json.gz replay_capture.json.gz
 "$ROOFMARK" mine --explain silu_and_mul replay.json.gz --json | grep -o '"shape_from": [^,]*' | sort | uniq -c
 "$ROOFMARK" mine --check replay.json.gz
 "$ROOFMARK" mine replay.json.gz --json | grep -o '"shapes_from_ns": {[^}]*}'
+"$ROOFMARK" mine --explain gemm "$P"/dense_decode_graph.json.gz --json | grep -o '"shape from[^:]*' | sort | uniq -c
+"$ROOFMARK" suite build "$P"/dense_decode.json.gz; echo "-> $?"
 "$ROOFMARK" mine --explain nothing_of_this_name replay.json.gz; echo "-> $?"
