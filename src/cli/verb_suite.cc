@@ -128,10 +128,11 @@ Result<int> Show(const SuiteArgs& args) {
                 "suite show needs an operator or a suite: roofmark suite show published-440");
   }
   if (args.name.ends_with(".json")) return ShowMined(args);
-  if (fs::is_directory(args.name)) {
+  // An operator may have the name of a folder.
+  if (fs::exists(fs::path(args.name) / "MANIFEST.json")) {
     return Fail(ErrorKind::kUsage,
-                fmt::format("{} is a folder; of a release, `suite verify {}` says whether it is "
-                            "whole, and `roofline --suite {}` lists its workloads",
+                fmt::format("{} is a release: `suite verify {}` says whether it is whole, and "
+                            "`roofline --suite {}` lists its workloads",
                             args.name, args.name, args.name));
   }
   if (args.name.ends_with(".toml") || TRY(suite::IsNamedSuite(args.name))) return ShowSuite(args);
