@@ -201,6 +201,7 @@ class Attributor {
     const ShapeEvidence evidence = EvidenceOf(taken, out_.claims[out_.claim_of.back()]);
     const auto from = static_cast<size_t>(FindShapeFrom(evidence));
     out_.shape_times[from] += profile_.kernels[row].dur_ns;
+    if (!evidence.shaped) CountLacking(taken);
     if (!options_.explain.empty()) Explain(taken, evidence);
   }
 
@@ -301,6 +302,19 @@ class Attributor {
     out_.claims.push_back(std::move(other));
   }
 
+  // A launch without a shape, though the sizes of its operator are there.
+  void CountLacking(const Taken& taken) {
+    const OpRule* rule = taken.decision.shaped_by;
+    if (rule == nullptr) return;
+    const Profile& place = *taken.place->profile;
+    if (!HasDims(place.ops[taken.decision.call].arguments, place.text)) return;
+    const auto [entry, fresh] = lacking_.try_emplace(rule);
+    if (fresh) entry->second = LackingFacts(*rule, facts_);
+    for (const std::string& fact : entry->second) {
+      out_.lacking_ns[fact] += profile_.kernels[taken.row].dur_ns;
+    }
+  }
+
   ShapeEvidence EvidenceOf(const Taken& taken, const Claim& claim) const {
     ShapeEvidence evidence{.shaped = !claim.axes.empty(), .link = taken.link->kind};
     if (taken.origin.capture != kNone32) {
@@ -354,6 +368,7 @@ class Attributor {
   GraphPairing pairing_;
   std::vector<std::string> disputed_;
   std::unordered_map<ClaimKey, uint32_t, HashClaimKey> known_;
+  std::map<const OpRule*, std::vector<std::string>> lacking_;  // facts that a rule asks for in vain
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> replays_;
   std::map<std::string, Explanation> explained_;  // by their lines
   uint32_t next_call_ = 0;

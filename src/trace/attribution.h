@@ -58,6 +58,8 @@ struct Attribution {
   std::vector<uint32_t> call_of;
   std::vector<bool> auxiliary;  // by kernel: not the main kernel of its operator
   PairingReport pairing;
+  // Durations of kernels whose shape is unknown for want of a fact, by fact.
+  std::map<std::string, int64_t> lacking_ns;
   ShapeTimes shape_times{};               // kernels' durations by where their shapes are from
   std::vector<Explanation> explanations;  // of the kernels that were asked about, longest first
 };

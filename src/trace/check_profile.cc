@@ -69,6 +69,7 @@ class Checker {
                       Time(totals_.union_ns)),
           "mine --unknown lists the kernels as rules to fill in");
     }
+    Facts(attribution);
     Found(attribution.shape_times);
     Notes();
   }
@@ -145,6 +146,22 @@ class Checker {
                       pairing.unpaired_nodes),
           HowToPairGraphs(profile_.format));
     }
+  }
+
+  // Sizes that operators do not record and a model's config does.
+  void Facts(const Attribution& attribution) {
+    int64_t most = 0;
+    std::string names;
+    for (const auto& [fact, ns] : attribution.lacking_ns) {
+      most = std::max(most, ns);
+      names += (names.empty() ? "" : ", ") + fact;
+    }
+    if (most == 0) return;
+    Add(Weight::kLacks, "sizes",
+        fmt::format("{} of {} has no shape, since no operator tells {}", Time(most),
+                    Time(totals_.sum_kernel_ns), names),
+        "name the model's config.json in the manifest (column config): it tells sizes of the "
+        "model");
   }
 
   // Shapes that are no fact of the launch itself.

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "trace/op_texts.h"
+#include "trace/recipe.h"
 
 namespace roofmark::trace {
 namespace {
@@ -79,23 +80,18 @@ std::string WhichShape(const DecidedLaunch& launch) {
     return "unknown: the operator's sizes were not recorded";
   }
   if (rule->axes.empty()) return "unknown: its rule has no axes";
+  if (const auto lacking = LackingFacts(*rule, *launch.facts); !lacking.empty()) {
+    return fmt::format(
+        "unknown: {} asks for {}, which no operator tells (of a model's sizes the manifest's "
+        "column "
+        "config does)",
+        rule->where, Join(lacking, ", "));
+  }
+  if (rule->lengths && (launch.label == nullptr || !launch.label->Detailed())) {
+    return "unknown: no step label says the lengths of its sequences";
+  }
   return fmt::format("unknown: the recipe of {} does not fit {}", rule->where,
                      ValidUtf8(OpTextsOf(op.arguments, place.text).dims));
-}
-
-bool IsWordCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// Whether a recipe names a fact.
-bool Names(std::string_view recipe, std::string_view fact) {
-  for (size_t at = recipe.find(fact); at != std::string_view::npos;
-       at = recipe.find(fact, at + 1)) {
-    const size_t end = at + fact.size();
-    const bool begins = at == 0 || !IsWordCharacter(recipe[at - 1]);
-    if (begins && (end == recipe.size() || !IsWordCharacter(recipe[end]))) return true;
-  }
-  return false;
 }
 
 // "vllm.toml: op 3 from aten::mm, page_size = 16 by another operator, lengths by the step's label"
@@ -106,10 +102,11 @@ std::string ReadBy(const DecidedLaunch& launch) {
                                  ValidUtf8(place.text.Text(place.ops[launch.decision->call].name)));
   std::set<std::string> told;
   for (const auto& [axis, recipe] : rule.axes) {
-    for (const auto& [fact, value] : *launch.facts) {
-      if (!Names(recipe, fact) || !told.insert(fact).second) continue;
+    for (const std::string& fact : FactsOf(recipe)) {
+      const auto value = launch.facts->find(fact);
+      if (value == launch.facts->end() || !told.insert(fact).second) continue;
       text +=
-          fmt::format(", {} = {} by {}", fact, value,
+          fmt::format(", {} = {} by {}", fact, value->second,
                       launch.stated->contains(fact) ? "the manifest's config" : "another operator");
     }
   }
@@ -118,6 +115,16 @@ std::string ReadBy(const DecidedLaunch& launch) {
 }
 
 }  // namespace
+
+std::vector<std::string> LackingFacts(const OpRule& rule, const Facts& facts) {
+  std::vector<std::string> lacking;
+  for (const auto& [axis, recipe] : rule.axes) {
+    for (std::string& fact : FactsOf(recipe)) {
+      if (!facts.contains(fact)) lacking.push_back(std::move(fact));
+    }
+  }
+  return lacking;
+}
 
 std::vector<std::string> ExplainLaunch(const DecidedLaunch& launch) {
   std::vector<std::string> lines = {ValidUtf8(launch.profile->text.Text(launch.launch->name)),

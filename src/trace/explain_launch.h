@@ -31,6 +31,9 @@ struct DecidedLaunch {
   const Facts* stated = nullptr;  // those of them that the manifest's config states
 };
 
+// The facts that a rule's sizes ask for and nothing tells.
+std::vector<std::string> LackingFacts(const OpRule& rule, const Facts& facts);
+
 std::vector<std::string> ExplainLaunch(const DecidedLaunch& launch);
 
 }  // namespace roofmark::trace

@@ -236,6 +236,15 @@ Result<std::map<std::string, int64_t, std::less<>>> ReadModelConfig(const fs::pa
       heads->second > 0 && hidden->second % heads->second == 0) {
     facts.emplace("head_dim", hidden->second / heads->second);
   }
+  const auto other_name = [&](std::string_view ours, std::string_view theirs) {
+    const auto found = facts.find(theirs);
+    if (!facts.contains(ours) && found != facts.end()) {
+      facts.emplace(std::string(ours), found->second);
+    }
+  };
+  other_name("num_experts_per_tok", "experts_per_token");
+  const bool experts = facts.contains("num_local_experts") || facts.contains("num_experts");
+  if (experts) other_name("moe_intermediate_size", "intermediate_size");
   return facts;
 }
 

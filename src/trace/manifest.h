@@ -47,7 +47,9 @@ std::vector<std::filesystem::path> MatchGlob(const std::filesystem::path& folder
                                              std::string_view pattern);
 
 // Sizes of a model by their names in config.json: whole numbers at the top level, then under
-// text_config. head_dim is hidden_size / num_attention_heads where it is not stated.
+// text_config. head_dim is hidden_size / num_attention_heads where it is not stated, and
+// moe_intermediate_size is intermediate_size where experts are (Mixtral, gpt-oss), which are all
+// that has one then.
 // Errors: kNotFound, kIo, kInput naming the file.
 Result<std::map<std::string, int64_t, std::less<>>> ReadModelConfig(
     const std::filesystem::path& path);

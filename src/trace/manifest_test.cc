@@ -61,6 +61,23 @@ TEST_F(Manifest, GivesEveryProfileOfARowItsGroup) {
   EXPECT_FALSE((*inputs)[2].searched);
 }
 
+TEST_F(Manifest, KnowsTheSizesOfExpertsByTheirOtherNames) {
+  const fs::path path = folder_.path() / "config.json";
+  ASSERT_THAT(WriteFile(path, R"({"intermediate_size": 2880, "num_local_experts": 32,
+                                  "experts_per_token": 4})"),
+              IsOk());
+  const auto mixture = ReadModelConfig(path);
+  ASSERT_THAT(mixture, IsOk());
+  EXPECT_EQ(mixture->at("moe_intermediate_size"), 2880);
+  EXPECT_EQ(mixture->at("num_experts_per_tok"), 4);
+  ASSERT_THAT(WriteFile(path, R"({"intermediate_size": 18432, "num_experts": 128,
+                                  "moe_intermediate_size": 2048, "num_experts_per_tok": 8})"),
+              IsOk());
+  EXPECT_EQ(ReadModelConfig(path)->at("moe_intermediate_size"), 2048);
+  ASSERT_THAT(WriteFile(path, R"({"intermediate_size": 14336})"), IsOk());
+  EXPECT_FALSE(ReadModelConfig(path)->contains("moe_intermediate_size"));
+}
+
 TEST_F(Manifest, MatchesPatternsAtEveryDepth) {
   EXPECT_THAT(Names("*.json"), ElementsAre("b.json"));
   EXPECT_THAT(Names("a/?.json"), ElementsAre("a/1.json", "a/2.json"));

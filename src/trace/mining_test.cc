@@ -207,6 +207,37 @@ TEST_F(PublicProfiles, DenseProductsHaveTheirSizes) {
   }
 }
 
+// A mixture's inner size is in no operator: the profile says what it lacks, and the config tells
+// it.
+TEST_F(PublicProfiles, SaysWhichSizeOfTheModelIsMissingAndTakesItFromTheConfig) {
+  const char* path = "kineto_rocm/vllm_decode_full_graph/graph_execution.json.gz";
+  const ProfileSummary without = MineShared(path);
+  const auto sizes = std::ranges::find(without.findings, "sizes", &Finding::id);
+  ASSERT_NE(sizes, without.findings.end());
+  EXPECT_THAT(sizes->what, testing::HasSubstr("moe_intermediate_size"));
+  EXPECT_THAT(sizes->what, testing::Not(testing::HasSubstr("num_experts_per_tok")));
+  const ProfileSummary with = Mine(shared_ / path, {.facts = {{"moe_intermediate_size", 2880}}});
+  EXPECT_EQ(std::ranges::count(with.findings, "sizes", &Finding::id), 0);
+  const std::vector<AggregateCell> cells = CellsOf(with, "fused_moe");
+  ASSERT_EQ(cells.size(), 1U);
+  EXPECT_EQ(Axis(cells[0], "tokens"), 32);
+  EXPECT_EQ(Axis(cells[0], "experts"), 32);
+  EXPECT_EQ(Axis(cells[0], "top_k"), 4);  // which another operator of the profile tells
+  EXPECT_EQ(Axis(cells[0], "intermediate"), 2880);
+  const double all = static_cast<double>(with.aggregate.busy_ns);
+  EXPECT_GT(with.json.Find("with_shape_ns")->as_double(), 0.9 * all);
+}
+
+TEST_F(PublicProfiles, CollectivesHaveTheirSizes) {
+  for (const AggregateCell& cell :
+       CellsOf(MineShared("kineto_cuda/vllm_gptoss_b200_eager.json.gz"), "communication")) {
+    EXPECT_GT(Axis(cell, "elements"), 0);
+    if (cell.launches == 36) {
+      EXPECT_EQ(Axis(cell, "elements"), 888 * 3072);
+    }
+  }
+}
+
 // What Inductor made is a norm, with or without an addition, by its arguments; its number says
 // nothing.
 TEST_F(PublicProfiles, KernelsOfCompiledCodeHaveOperatorsAndSizes) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -223,6 +224,30 @@ OpArguments ParseArguments(std::string_view dims, std::string_view types,
 Result<std::optional<int64_t>> EvaluateRecipe(std::string_view text, const OpArguments& arguments,
                                               const Facts& facts) {
   return Evaluator(text, arguments, facts).Run();
+}
+
+std::vector<std::string> FactsOf(std::string_view recipe) {
+  constexpr std::string_view kFunctions[] = {"rows", "last", "dim", "count", "int"};
+  const auto begins = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::vector<std::string> facts;
+  for (size_t at = 0; at < recipe.size();) {
+    if (!begins(recipe[at]) && recipe[at] != '_') {
+      ++at;
+      continue;
+    }
+    size_t end = at;
+    while (end < recipe.size() && (begins(recipe[end]) || recipe[end] == '_' ||
+                                   (recipe[end] >= '0' && recipe[end] <= '9'))) {
+      ++end;
+    }
+    const std::string_view word = recipe.substr(at, end - at);
+    if (std::ranges::find(kFunctions, word) == std::end(kFunctions) &&
+        std::ranges::find(facts, word) == facts.end()) {
+      facts.emplace_back(word);
+    }
+    at = end;
+  }
+  return facts;
 }
 
 std::string ElementTypeName(std::string_view recorded) {

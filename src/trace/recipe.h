@@ -40,6 +40,9 @@ using Facts = std::map<std::string, int64_t, std::less<>>;
 Result<std::optional<int64_t>> EvaluateRecipe(std::string_view text, const OpArguments& arguments,
                                               const Facts& facts);
 
+// The facts that a recipe asks for, each once, in their order.
+std::vector<std::string> FactsOf(std::string_view recipe);
+
 // "c10::BFloat16" -> "bf16", "float" -> "f32", ...: our name of a recorded element type, or the
 // recorded one where we have none.
 std::string ElementTypeName(std::string_view recorded);

@@ -46,6 +46,12 @@ TEST(Recipe, IsUnknownWhereAnythingIsMissing) {
   }
 }
 
+TEST(Recipe, SaysWhichFactsItAsksFor) {
+  EXPECT_THAT(FactsOf("rows(0) * dim(0, -2) / dim(0, -2)"), testing::IsEmpty());
+  EXPECT_THAT(FactsOf("(page_size * last(1) + top_k2) / page_size"),
+              testing::ElementsAre("page_size", "top_k2"));
+}
+
 TEST(Recipe, RefusesWhatDoesNotParse) {
   for (const char* text : {"", "1 +", "rows(0", "rows 0)", "dim(0)", "3 4", "$", "frob(1)"}) {
     EXPECT_THAT(EvaluateRecipe(text, {}, {}), HasError(ErrorKind::kInput, "recipe")) << text;
