@@ -153,7 +153,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
         continue;
       }
       timings[contestant].Add(who);
-      if (Enough(timings[contestant], plan)) {
+      if (Enough(timings[contestant], plan, bench.stopwatch)) {
         if (FellBack(timings[contestant], contestant->verdict.role, options.require_adoption)) {
           timings[contestant].called = TRY(contestant->NameCalls(round.order.front()));
         } else {
