@@ -191,6 +191,21 @@ TEST(Enough, GoesOnWhileTheIntervalIsWideAndTheBudgetLasts) {
   EXPECT_TRUE(Enough(timing, plan, ScriptedStopwatch()));
 }
 
+TEST(Enough, EndsWhereTheIntervalIsOneStepOfTheMetersClock) {
+  const TimingPlan plan = PlanFor(Effort::kFull, 0);
+  const auto between = [&](double low, double high) {
+    Timing timing;
+    std::vector<double> times(20, low);
+    times.resize(40, high);
+    timing.Add(Batch(times, Owner::kOwn));
+    timing.checked_in_full = plan.full_checks;
+    return timing;
+  };
+  EXPECT_GT(32.0 / 1376, plan.target_width);
+  EXPECT_TRUE(Enough(between(1376, 1408), plan, ScriptedStopwatch()));
+  EXPECT_FALSE(Enough(between(1376, 1440), plan, ScriptedStopwatch()));
+}
+
 TEST(Enough, AsksForMoreOfTheJudgesClockBeforeItIsHeldAgainstAnyone) {
   const TimingPlan plan = PlanFor(Effort::kFull, 0);
   Timing timing;
