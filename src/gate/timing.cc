@@ -174,6 +174,10 @@ void Timing::Settle() {
   if (unsynchronised.empty()) unsynchronised = WarmFault(coldness);
   if (unsynchronised.empty()) unsynchronised = uneven.Fault();
   cold_level = ColdnessText(coldness);
+  if (!uneven.FetchesCode()) return;
+  time_ns = device_ns = uneven.means_ns();
+  if (!cold_level.empty()) cold_level += "; ";
+  cold_level += uneven.CodeText();
 }
 
 bool FellBack(const Timing& timing, Role role, double required) {

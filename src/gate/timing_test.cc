@@ -74,6 +74,18 @@ TEST_F(ConcludeTest, ACallThatWorksForTheOthersRefuses) {
   EXPECT_EQ(Conclusion(timing).outcome, Outcome::kUnsynchronised);
 }
 
+TEST_F(ConcludeTest, AFirstCallThatMayFetchItsCodeMakesTheMeanTheTime) {
+  Timing timing = Steady();
+  const std::vector<double> times = {7'000, 1000, 1000, 1000, 1000, 1000};
+  for (int i = 0; i < 6; ++i) timing.uneven.Add(times, {0, 1, 2, 3, 4, 5});
+  timing.Settle();
+  const Verdict verdict = Conclusion(timing);
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed);
+  EXPECT_DOUBLE_EQ(verdict.time_ns->median, 2000);
+  EXPECT_DOUBLE_EQ(verdict.clocks->device.median, 2000);
+  EXPECT_THAT(verdict.level, testing::HasSubstr("times are means of batches"));
+}
+
 TEST_F(ConcludeTest, PassesAStableTimeAndComputesAttainment) {
   const Verdict verdict = Conclusion(Steady(), {.ns = 500, .against = "datasheet"});
   EXPECT_EQ(verdict.outcome, Outcome::kPassed);
