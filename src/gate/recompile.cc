@@ -296,7 +296,7 @@ Recompiled Recompiler::Hear(const std::vector<std::string>& ran, Patience patien
   }
   if (!unable_.empty()) {
     found.level = "its code was not compiled again: " + unable_;
-  } else {
+  } else if (found.refuted.empty()) {
     found.level = fmt::format("compiled again: {} code objects, the same", ran.size());
   }
   return found;
@@ -312,7 +312,7 @@ bool SettleVerdict(const std::vector<std::string>& code, Patience patience, Cont
   if (code.empty()) return true;
   const Recompiled heard = contestant->recompiler().Hear(code, patience);
   if (!heard.settled) return false;
-  const std::string note = heard.refuted.empty() ? "; " + heard.level : "";
+  const std::string note = heard.level.empty() ? "" : "; " + heard.level;
   verdict->level += note;
   // As if the witness had been heard before the timing was concluded: faults that come earlier in
   // that order stay, and so does what happened to it after it was timed.

@@ -36,9 +36,11 @@ std::optional<T> At(std::string_view bytes, uint64_t offset) {
   return value;
 }
 
+// Cut off where no name goes on: a table of one endless name would be read for each symbol.
 std::string_view NameAt(std::string_view table, uint64_t offset) {
+  constexpr size_t kMost = 4096;
   if (offset >= table.size()) return {};
-  const std::string_view name = table.substr(offset);
+  const std::string_view name = table.substr(offset, kMost);
   return name.substr(0, name.find('\0'));
 }
 
@@ -208,6 +210,17 @@ class Differences {
   size_t count_ = 0;
 };
 
+// Names the code of one that is nowhere in the other.
+void AddCode(const Object& one, const Object& other, Differences* found) {
+  for (const Section& section : one.sections) {
+    if ((section.header.sh_flags & SHF_EXECINSTR) == 0) continue;
+    const bool elsewhere = std::ranges::any_of(other.sections, [&](const Section& candidate) {
+      return Facts(one, section) == Facts(other, candidate);
+    });
+    if (!elsewhere) found->Add("section " + std::string(section.name));
+  }
+}
+
 }  // namespace
 
 std::string CodeDifference(std::string_view one, std::string_view other) {
@@ -223,9 +236,10 @@ std::string CodeDifference(std::string_view one, std::string_view other) {
     } else if (i >= sections.size()) {
       found.Add("section " + std::string(others[i]->name) + " is missing");
     } else if (sections[i]->name != others[i]->name) {
-      // The rest is out of step.
       found.Add("section " + std::string(sections[i]->name) + " in the place of " +
                 std::string(others[i]->name));
+      // The rest is out of step; the code of it is what a person asks about.
+      AddCode(*a, *b, &found);
       break;
     } else if (Facts(*a, *sections[i]) != Facts(*b, *others[i]) ||
                (sections[i]->header.sh_type == SHT_SYMTAB &&

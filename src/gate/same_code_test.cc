@@ -181,6 +181,11 @@ TEST(SameCode, NamesWhatIsMissingOrOneTooMany) {
             "section .text.x is one too many, the segments");
   EXPECT_THAT(After([](Cubin& c) { c[".text.k"].name = ".text.other"; }),
               HasSubstr("section .text.other in the place of .text.k"));
+  EXPECT_THAT(After([](Cubin& c) {
+                c[".nv.info.k"].name = ".nv.compat";
+                c[".text.k"].bytes[0] = 'X';
+              }),
+              HasSubstr("section .nv.compat in the place of .nv.info.k, section .text.k"));
 }
 
 TEST(SameCode, CodeThatIsCalledLikeADebuggersSectionIsCode) {

@@ -85,8 +85,9 @@ def count_wrong(verdicts, dishonest):
 def costs(timings):
     spent = timings.get("parts", {}).get("recompile", 0)
     ahead = timings.get("ahead", {}).get("recompile", 0)
-    return f"{timings.get('wall_s', 0):.1f} s in all, {spent:.2f} s of them waiting for compilers, " \
-           f"which worked {ahead:.1f} s beside it"  # fmt: skip
+    whole = timings.get("wall_s", 0)
+    return "%.1f s in all, %.2f s of them waiting for compilers, which worked %.1f s beside it" % (
+        whole, spent, ahead)  # fmt: skip
 
 
 def main():
@@ -94,7 +95,7 @@ def main():
     wrong = 0
     named = [p for p in redteam.read_programs() if any(n in p["path"] for n in PROGRAMS)]
     with tempfile.TemporaryDirectory(prefix="compiled-again-") as scratch:
-        # One run for all honest candidates: their compilers start ahead, as they do for an engineer.
+        # One run for all of them: compilers start ahead of their candidates' turns.
         more = ["--tier", "small", "--store", scratch + "/honest.db"]
         verdicts, timings = judge([ROOT / "candidates" / name for name in CANDIDATES], more)
         wrong += count_wrong(verdicts, dishonest=False)

@@ -67,7 +67,7 @@ def _extern_libraries(metadata):
     found = {}
     for name, path in metadata.get("extern_libs") or ():
         real = os.path.realpath(path)
-        if any(real.startswith(place + "/") for place in places):
+        if os.path.exists(real) and any(real.startswith(place + "/") for place in places):
             found[str(name)] = real
     return found
 
