@@ -13,6 +13,7 @@
 #include "trace/batch_lengths.h"
 #include "trace/decision.h"
 #include "trace/phase_split.h"
+#include "trace/replayed_calls.h"
 
 namespace roofmark::trace {
 namespace {
@@ -78,6 +79,7 @@ class Attributor {
     out_.claim_of.reserve(kernels);
     out_.call_of.reserve(kernels);
     out_.auxiliary.reserve(kernels);
+    replays_.emplace(linked_.links, next_call_);
     for (uint32_t row = 0; row < kernels; ++row) TakeKernel(row, pairing.OriginOf(row));
     for (auto& [text, explanation] : explained_) {
       out_.explanations.push_back(std::move(explanation));
@@ -189,12 +191,9 @@ class Attributor {
     uint32_t call = taken.decision.call;
     if (call != kNone32) {
       call += taken.place->first_call;
-      if (captured || link.kind == LinkKind::kGraphNode) {
-        const auto [entry, fresh] = replays_.try_emplace({link.call, call}, next_call_);
-        if (fresh) ++next_call_;
-        call = entry->second;
-      }
+      if (captured || link.kind == LinkKind::kGraphNode) call = replays_->NumberOf(link, call);
     }
+    replays_->Done(link);
     out_.call_of.push_back(call);
     out_.auxiliary.push_back(taken.kernel != nullptr && taken.kernel->auxiliary);
     if (!options_.explain.empty()) Explain(taken);
@@ -358,7 +357,7 @@ class Attributor {
   }
 
   void Explain(const Taken& taken) {
-    const Launch& launch = profile_.kernels[taken.row];
+    const Launch launch = profile_.kernels[taken.row];
     const std::string_view name = profile_.text.Text(launch.name);
     if (name.find(options_.explain) == std::string_view::npos) return;
     const Claim& claim = out_.claims[out_.claim_of.back()];
@@ -383,7 +382,7 @@ class Attributor {
   Facts facts_;
   std::vector<std::string> disputed_;
   std::unordered_map<ClaimKey, uint32_t, HashClaimKey> known_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> replays_;
+  std::optional<ReplayedCalls> replays_;
   std::map<std::string, Explanation> explained_;  // by their lines
   uint32_t next_call_ = 0;
   Attribution out_;
