@@ -12,6 +12,7 @@
 #include "trace/decision.h"
 #include "trace/explain_launch.h"
 #include "trace/phase_split.h"
+#include "trace/replayed_calls.h"
 
 namespace roofmark::trace {
 namespace {
@@ -79,6 +80,7 @@ class Attributor {
     out_.claim_of.reserve(kernels);
     out_.call_of.reserve(kernels);
     out_.auxiliary.reserve(kernels);
+    replays_.emplace(linked_.links, next_call_);
     for (uint32_t row = 0; row < kernels; ++row) TakeKernel(row, pairing_.OriginOf(row));
     for (auto& [text, explanation] : explained_) {
       out_.explanations.push_back(std::move(explanation));
@@ -190,12 +192,9 @@ class Attributor {
     uint32_t call = taken.decision.call;
     if (call != kNone32) {
       call += taken.place->first_call;
-      if (captured || link.kind == LinkKind::kGraphNode) {
-        const auto [entry, fresh] = replays_.try_emplace({link.call, call}, next_call_);
-        if (fresh) ++next_call_;
-        call = entry->second;
-      }
+      if (captured || link.kind == LinkKind::kGraphNode) call = replays_->NumberOf(link, call);
     }
+    replays_->Done(link);
     out_.call_of.push_back(call);
     out_.auxiliary.push_back(taken.kernel != nullptr && taken.kernel->auxiliary);
     const ShapeEvidence evidence = EvidenceOf(taken, out_.claims[out_.claim_of.back()]);
@@ -330,7 +329,7 @@ class Attributor {
   }
 
   void Explain(const Taken& taken, const ShapeEvidence& evidence) {
-    const Launch& launch = profile_.kernels[taken.row];
+    const Launch launch = profile_.kernels[taken.row];
     const Claim& claim = out_.claims[out_.claim_of.back()];
     const bool named =
         profile_.text.Text(launch.name).find(options_.explain) != std::string_view::npos;
@@ -369,7 +368,7 @@ class Attributor {
   std::vector<std::string> disputed_;
   std::unordered_map<ClaimKey, uint32_t, HashClaimKey> known_;
   std::map<const OpRule*, std::vector<std::string>> lacking_;  // facts that a rule asks for in vain
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> replays_;
+  std::optional<ReplayedCalls> replays_;
   std::map<std::string, Explanation> explained_;  // by their lines
   uint32_t next_call_ = 0;
   Attribution out_;

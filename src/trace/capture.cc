@@ -110,7 +110,7 @@ void ReadEagerSteps(CaptureProfile& capture) {
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](uint32_t row) { return profile.kernels[row].start_ns; });
   for (const uint32_t row : order) {
-    const Launch& kernel = profile.kernels[row];
+    const Launch kernel = profile.kernels[row];
     const uint32_t call = calls.Find(kernel);
     if (call == kNone32 || calls.IsGraphLaunch(call)) continue;
     const uint32_t op =

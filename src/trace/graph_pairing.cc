@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 #include "trace/op_texts.h"
 
@@ -243,31 +242,22 @@ class Pairer {
 template <typename Visit>
 void ForEachGraph(const Profile& profile, const LinkedProfile& linked, Visit visit) {
   Rows<uint32_t> kernels;
-  std::unordered_map<uint64_t, uint32_t> call_of;
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
-    if (linked.links[row].kind != LinkKind::kGraph) continue;
-    kernels.push_back(row);
-    call_of[profile.kernels[row].correlation] = linked.links[row].call;
-  }
-  std::vector<std::pair<uint32_t, uint32_t>> copies;  // call, row
-  for (uint32_t row = 0; row < profile.copies.size(); ++row) {
-    const auto found = call_of.find(profile.copies[row].correlation);
-    if (found != call_of.end()) copies.emplace_back(found->second, row);
+    if (linked.links[row].kind == LinkKind::kGraph) kernels.push_back(row);
   }
   const auto call = [&](uint32_t row) { return linked.links[row].call; };
   if (!std::ranges::is_sorted(kernels, {}, call)) std::ranges::stable_sort(kernels, {}, call);
-  std::ranges::stable_sort(copies, {}, [](const auto& copy) { return copy.first; });
   std::vector<Node> nodes;
-  auto copy = copies.begin();
+  auto copy = linked.graph_copies.begin();
   for (size_t begin = 0; begin < kernels.size();) {
     nodes.clear();
     const uint32_t of = call(kernels[begin]);
     for (; begin < kernels.size() && call(kernels[begin]) == of; ++begin) {
-      const Launch& kernel = profile.kernels[kernels[begin]];
+      const Launch kernel = profile.kernels[kernels[begin]];
       nodes.push_back({kernel.name, kernels[begin], kernel.start_ns});
     }
-    for (; copy != copies.end() && copy->first <= of; ++copy) {
-      const Launch& row = profile.copies[copy->second];
+    for (; copy != linked.graph_copies.end() && copy->first <= of; ++copy) {
+      const Launch row = profile.copies[copy->second];
       if (copy->first == of) nodes.push_back({KindName(row.kind, kNoText), kNone32, row.start_ns});
     }
     std::ranges::stable_sort(nodes, {}, &Node::start_ns);

@@ -37,7 +37,7 @@ std::vector<AggregateCell> MakeCells(const Profile& profile, const Attribution& 
   uses.reserve(1024);
   std::vector<bool> counted;
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
-    const Launch& kernel = profile.kernels[row];
+    const Launch kernel = profile.kernels[row];
     const uint32_t claim = attribution.claim_of[row];
     AggregateCell& cell = cells[claim];
     ++cell.launches;
@@ -102,7 +102,7 @@ void SetOrigin(const Profile& profile, const MineOptions& options, ProfileAggreg
 int64_t WindowNs(const Profile& profile) {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
-  for (const Launch& kernel : profile.kernels) {
+  for (const Launch kernel : profile.kernels) {
     first = std::min(first, kernel.start_ns);
     last = std::max(last, kernel.start_ns + kernel.dur_ns);
   }
@@ -151,7 +151,7 @@ Json TotalsToJson(const Totals& totals, const Profile& profile) {
 
 Json LinksToJson(const LinkedProfile& linked) {
   std::map<LinkKind, int64_t> counts;
-  for (const Link& link : linked.links) ++counts[link.kind];
+  for (size_t row = 0; row < linked.links.size(); ++row) ++counts[linked.links[row].kind];
   Json json = Json::MakeObject();
   json.Set("external_id", counts[LinkKind::kExternalId]);
   json.Set("containment", counts[LinkKind::kContainment]);
@@ -291,13 +291,19 @@ Captures ReadCaptures(const fs::path& path, const MineOptions& options,
   return captures;
 }
 
-// The indexes that this takes are gone afterwards.
-std::pair<Totals, LinkedProfile> TotalsAndLinks(const Profile& profile, const OpForest& forest,
-                                                const Exposure& exposure) {
-  const CallFinder calls(profile);
-  const IdIndex ops = OpsByExternalId(profile);
-  const Totals totals = ComputeTotals(profile, calls, ops, exposure);
-  return {totals, LinkKernels(profile, calls, forest, ops, totals)};
+// What only this needs is gone afterwards and makes room for what follows: indexes, the launches'
+// identifiers, whose nodes they are.
+std::pair<Totals, LinkedProfile> TotalsAndLinks(Profile& profile, const OpForest& forest) {
+  std::pair<Totals, LinkedProfile> made;
+  {
+    const CallFinder calls(profile);
+    const IdIndex ops = OpsByExternalId(profile);
+    made.first = ComputeTotals(profile, calls, ops);
+    made.second = LinkKernels(profile, calls, forest, ops, made.first);
+  }
+  profile.kernels.DropIds();
+  profile.node_of = {};
+  return made;
 }
 
 void SetCounts(const Profile& profile, const Totals& totals, const Exposure& exposure,
@@ -326,8 +332,7 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   const Json traces = AddExecutionTraces(path, options, profile, traced, captures_lost);
   profile.record_ids = {};
   const OpForest forest(profile);
-  const Exposure exposure = ComputeExposure(profile.kernels);
-  const auto [totals, linked] = TotalsAndLinks(profile, forest, exposure);
+  auto [totals, linked] = TotalsAndLinks(profile, forest);
   Captures captures;
   // Only graphs need captures, and captures are large.
   if (totals.graph_kernels > 0) captures = ReadCaptures(path, options, captures_lost);
@@ -336,6 +341,8 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
                                  .explain = options.explain,
                                  .traced = &traced};
   Attribution attribution = Attribute(profile, linked, forest, captures, rules, asked);
+  const Exposure exposure = ComputeExposure(profile.kernels);
+  AddExposure(exposure, totals);
 
   ProfileSummary summary;
   summary.role = IsCaptureProfilePath(path) ? ProfileRole::kCapture : ProfileRole::kProduction;
