@@ -287,14 +287,14 @@ TEST_F(Score, RefusesWhatCannotBeScoredHonestly) {
 
 TEST_F(Score, RowHasThePromisedKeys) {
   const Json json = ScoreRowToJson(Row(Compute({Passed("b", "1", 2400)}, {}), "all"));
-  EXPECT_EQ(
-      json.Dump(),
-      R"({"operator": "all", "phase": null, "candidate": "c", "lane": "cpp", )"
-      R"("role": "candidate", "device": "T", "score": "roofmark", "s": 0.25, "low": 0.25, )"
-      R"("high": 0.25, "phase_extremes": null, "weight": 0.1, "adoption": 1.0, )"
-      R"("pass_rates": {"compile": 1.0, )"
-      R"("correctness": 1.0, "performance": 1.0}, "fleet_time": null, "sampling": null, "workloads": 1, )"
-      R"("judged": 1, "scored": 1, "notes": []})");
+  EXPECT_EQ(json.Dump(),
+            R"({"operator": "all", "phase": null, "candidate": "c", "lane": "cpp", )"
+            R"("role": "candidate", "device": "T", "score": "roofmark", "s": 0.25, "low": 0.25, )"
+            R"("high": 0.25, "phase_extremes": null, "weight": 0.1, "adoption": 1.0, )"
+            R"("pass_rates": {"compile": 1.0, )"
+            R"("correctness": 1.0, "performance": 1.0}, "fleet_time": null, )"
+            R"("sampling": null, "workloads": 1, )"
+            R"("judged": 1, "scored": 1, "notes": []})");
 }
 
 // An operator's released shapes with its production latencies as passed verdicts.
