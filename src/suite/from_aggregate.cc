@@ -143,8 +143,7 @@ Json OperatorsToJson(const FleetWeights& weights, const Cards& cards, size_t dra
     row_of_cell.push_back(row.index);
     for (const auto& [unit, part] : cell.parts) row.parts[unit] += part;
     row.phases[cell.sums.phase] += cell.share.value;
-    const auto card = cards.find(cell.sums.op);
-    const std::string why = Refusal(cell.sums, card == cards.end() ? nullptr : card->second);
+    const std::string why = Refusal(cell.sums, CardFor(cell.sums, cards));
     (why.empty() ? row.in_workloads : row.outside[why]) += cell.share.value;
   }
   std::vector<std::pair<std::string, Row*>> sorted;

@@ -203,6 +203,69 @@ TEST(FromAggregate, PublishesHowEachShapeWasSelected) {
   EXPECT_THAT(LoadWeightedSuite(folder.path() / "mined.json", {}), IsOk());
 }
 
+// What a cell records beside sizes: a card in its element types is another card, a type that a
+// shape chooses is an axis, and several products in one call are none of a card that has one.
+TEST(FromAggregate, FindsTheCardOfTheElementTypes) {
+  AggregateCell norm{.op = "fused_qk_rmsnorm",
+                     .axes = {{"tokens", int64_t{32}},
+                              {"heads", int64_t{32}},
+                              {"kv_heads", int64_t{4}},
+                              {"head_size", int64_t{128}}},
+                     .dtypes = {{"hidden_states", "bf16"}},
+                     .phase = Phase::kDecode,
+                     .calls = 1,
+                     .launches = 1,
+                     .sum_ns = 400,
+                     .exposed_ns = 400};
+  AggregateCell rope{.op = "fused_qkv_rope",
+                     .axes = {{"tokens", int64_t{32}},
+                              {"query_heads", int64_t{32}},
+                              {"kv_heads", int64_t{4}},
+                              {"head_size", int64_t{128}}},
+                     .dtypes = {{"qkv", "f16"}},
+                     .phase = Phase::kDecode,
+                     .calls = 1,
+                     .launches = 1,
+                     .sum_ns = 300,
+                     .exposed_ns = 300};
+  AggregateCell product{.op = "gemm",
+                        .axes = {{"m", int64_t{32}}, {"n", int64_t{64}}, {"k", int64_t{64}}},
+                        .dtypes = {{"x", "bf16"}},
+                        .calls = 1,
+                        .launches = 1,
+                        .sum_ns = 200,
+                        .exposed_ns = 200};
+  AggregateCell batch = product;
+  batch.axes["batch"] = int64_t{8};
+  AggregateCell fp8 = product;
+  fp8.dtypes = {{"x", "f8_e4m3fn"}};
+  fp8.sum_ns = fp8.exposed_ns = 100;
+  AggregateCell quant{
+      .op = "per_token_group_quant_fp8",
+      .axes = {{"tokens", int64_t{32}}, {"hidden", int64_t{256}}, {"group", int64_t{128}}},
+      .dtypes = {{"x", "bf16"}, {"quantized", "f8_e4m3fnuz"}},
+      .calls = 1,
+      .launches = 1,
+      .sum_ns = 50,
+      .exposed_ns = 50};
+  const Json suite = Build(AggregateOf({ProfileOf("a", {norm, rope, product, batch, fp8, quant})}));
+  std::map<std::string, const Json*> workloads;
+  for (const Json& workload : suite.Find("workloads")->array()) {
+    workloads[*workload.String("operator")] = &workload;
+  }
+  ASSERT_EQ(workloads.size(), 4U);
+  EXPECT_TRUE(workloads.contains("per_token_group_quant_fp8_fnuz"));
+  EXPECT_TRUE(workloads.contains("fused_qk_rmsnorm_bf16"));
+  EXPECT_EQ(workloads.at("fused_qkv_rope")->Find("axes")->Find("half_type")->as_int(), 1);
+  EXPECT_DOUBLE_EQ(workloads.at("gemm")->Find("selection")->Find("share")->as_double(),
+                   200.0 / 1250);
+  for (const Json& row : suite.Find("operators")->array()) {
+    if (*row.String("operator") != "gemm") continue;
+    EXPECT_NE(row.Find("outside")->Find("a batch of what the card has"), nullptr);
+    EXPECT_NE(row.Find("outside")->Find("other element types"), nullptr);
+  }
+}
+
 TEST(FromAggregate, WritesASuiteThatLoads) {
   const Aggregate aggregate = AggregateOf(
       {ProfileOf("a", {Norm(32, 300), Norm(999, 100, "bf16", Phase::kPrefill)}, "chat", 2),

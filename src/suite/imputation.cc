@@ -28,9 +28,9 @@ Imputation ImputeShapes(const FleetWeights& weights, const Cards& cards) {
   Imputation imputation;
   for (size_t i = 0; i < weights.cells.size(); ++i) {
     const FleetCell& cell = weights.cells[i];
-    const auto card = cards.find(cell.sums.op);
-    if (card == cards.end()) continue;
-    shapeless[i] = LacksShape(cell.sums, *card->second);
+    const Operator* card = CardFor(cell.sums, cards);
+    if (card == nullptr) continue;
+    shapeless[i] = LacksShape(cell.sums, *card);
     for (const auto& [profile, time] : cell.times) {
       Known& known = places[place_of(cell, profile)];
       const double share = share_of(profile, time);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/hash.h"
 #include "suite/imputation.h"
@@ -29,15 +30,45 @@ int64_t Divisor(int64_t size) {
   return size == 0 ? 0 : std::gcd(size, kMaxDivisor);
 }
 
+constexpr const char* kBatch = "batch";
+
+bool HasAxis(const Operator& op, std::string_view axis) {
+  return std::ranges::find(op.axes, axis, &std::pair<std::string, bool>::first) != op.axes.end();
+}
+
+// Whether what was recorded of element types is the card's; what was not recorded fits.
+bool TypesFit(const AggregateCell& cell, const Operator& op) {
+  const auto fits = [&](const TensorSpec& tensor) {
+    const auto recorded = cell.dtypes.find(tensor.name);
+    if (recorded == cell.dtypes.end()) return true;
+    if (tensor.dtype_axis.empty()) return recorded->second == DTypeName(tensor.dtype);
+    return std::ranges::find(tensor.dtypes, recorded->second, DTypeName) != tensor.dtypes.end();
+  };
+  return std::ranges::all_of(op.inputs, fits) && std::ranges::all_of(op.outputs, fits);
+}
+
+// The value of an axis that chooses an element type, by the type that was recorded.
+std::optional<int64_t> ChoiceOfType(const AggregateCell& cell, const Operator& op,
+                                    std::string_view axis) {
+  for (const TensorSpec& input : op.inputs) {
+    const auto recorded = cell.dtypes.find(input.name);
+    if (input.dtype_axis != axis || recorded == cell.dtypes.end()) continue;
+    const auto found = std::ranges::find(input.dtypes, recorded->second, DTypeName);
+    if (found != input.dtypes.end()) return found - input.dtypes.begin();
+  }
+  return std::nullopt;
+}
+
 // Cells with equal keys are one workload.
 using BucketKey = std::vector<int64_t>;
 
 BucketKey KeyOf(const AggregateCell& cell, const Operator& op) {
+  const Axes axes = CardAxes(cell, op);
   BucketKey key{static_cast<int64_t>(cell.phase)};
   const bool has_lists = std::ranges::any_of(op.axes, [](const auto& axis) { return axis.second; });
   bool first = true;
   for (const auto& [axis, is_list] : op.axes) {
-    const AxisValue& value = cell.axes.find(axis)->second;
+    const AxisValue& value = axes.find(axis)->second;
     if (is_list) {
       const auto& list = std::get<std::vector<int64_t>>(value);
       key.push_back(static_cast<int64_t>(list.size()));
@@ -98,26 +129,24 @@ std::string Refusal(const AggregateCell& cell, const Operator* op) {
   if (op == nullptr) return "no card";
   if (cell.folded > 0) return "beyond the budget of shapes";
   if (cell.axes.empty()) return "shape unknown";
+  // Several products in one call are no call of a card that has one.
+  if (cell.axes.contains(kBatch) && !HasAxis(*op, kBatch)) return "a batch of what the card has";
+  if (!TypesFit(cell, *op)) return "other element types";
+  const Axes axes = CardAxes(cell, *op);
   for (const auto& [axis, is_list] : op->axes) {
-    const auto found = cell.axes.find(axis);
-    if (found == cell.axes.end()) return fmt::format("axis {} not recorded", axis);
+    const auto found = axes.find(axis);
+    if (found == axes.end()) return fmt::format("axis {} not recorded", axis);
     if (std::holds_alternative<std::vector<int64_t>>(found->second) != is_list) {
       return fmt::format("axis {} of another kind", axis);
-    }
-  }
-  for (const TensorSpec& input : op->inputs) {
-    const auto recorded = cell.dtypes.find(input.name);
-    if (recorded != cell.dtypes.end() && recorded->second != DTypeName(input.dtype)) {
-      return "other element types";
     }
   }
   return CostOfCell(cell, *op, {}) ? "" : "the card refuses the shape";
 }
 
 bool LacksShape(const AggregateCell& cell, const Operator& op) {
-  return cell.folded == 0 && std::ranges::any_of(op.axes, [&](const auto& axis) {
-           return !cell.axes.contains(axis.first);
-         });
+  const Axes axes = CardAxes(cell, op);
+  return cell.folded == 0 &&
+         std::ranges::any_of(op.axes, [&](const auto& axis) { return !axes.contains(axis.first); });
 }
 
 int64_t LoadOf(const AggregateCell& cell, const Operator& op) {
@@ -140,9 +169,23 @@ Axes CardAxes(const AggregateCell& cell, const Operator& op) {
   Axes axes;
   for (const auto& [axis, is_list] : op.axes) {
     const auto found = cell.axes.find(axis);
-    if (found != cell.axes.end()) axes.insert(*found);
+    if (found != cell.axes.end()) {
+      axes.insert(*found);
+    } else if (const auto choice = ChoiceOfType(cell, op, axis)) {
+      axes.emplace(axis, *choice);
+    }
   }
   return axes;
+}
+
+const Operator* CardFor(const AggregateCell& cell, const Cards& cards) {
+  const auto card = cards.find(cell.op);
+  if (card == cards.end()) return nullptr;
+  if (TypesFit(cell, *card->second)) return card->second;
+  for (const auto& [name, op] : cards) {
+    if (op->variant_of == cell.op && TypesFit(cell, *op)) return op;
+  }
+  return card->second;
 }
 
 std::string MinedShapeId(const AggregateCell& cell, const Operator& op) {
@@ -155,8 +198,7 @@ std::vector<MinedWorkload> MergeCells(const FleetWeights& weights, const Cards& 
                                       std::vector<size_t>& row_of_cell) {
   std::map<std::pair<std::string, BucketKey>, MinedWorkload> buckets;
   for (const FleetCell& cell : weights.cells) {
-    const auto card = cards.find(cell.sums.op);
-    const Operator* op = card == cards.end() ? nullptr : card->second;
+    const Operator* op = CardFor(cell.sums, cards);
     if (!Refusal(cell.sums, op).empty()) continue;
     MinedWorkload& workload = buckets[{op->name, KeyOf(cell.sums, *op)}];
     workload.op = op;

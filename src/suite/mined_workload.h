@@ -24,6 +24,10 @@ using CostOf = std::function<ShapeCost(const Workload&)>;
 
 using Cards = std::map<std::string, const Operator*>;
 
+// The card of a cell: its operator's, or where the recorded element types are not that one's, a
+// variant's that has them. nullptr where there is none.
+const Operator* CardFor(const AggregateCell& cell, const Cards& cards);
+
 // Why a cell can be in no workload; empty where it can.
 std::string Refusal(const AggregateCell& cell, const Operator* op);
 
@@ -33,7 +37,8 @@ bool LacksShape(const AggregateCell& cell, const Operator& op);
 // A cell's load: the size of the operator's load axis, or the sum of its first list.
 int64_t LoadOf(const AggregateCell& cell, const Operator& op);
 
-// Only the axes that the card has: recipes may record more.
+// The axes that the card has: those recorded, of which there may be more, and those that choose an
+// element type, by the recorded one.
 Axes CardAxes(const AggregateCell& cell, const Operator& op);
 
 // "m-decode-1f3a9c20": by phase and a hash of the axes, so that it is stable.

@@ -82,6 +82,7 @@ class Attributor {
     out_.auxiliary.reserve(kernels);
     replays_.emplace(linked_.links, next_call_);
     for (uint32_t row = 0; row < kernels; ++row) TakeKernel(row, pairing_.OriginOf(row));
+    if (!typed_.empty()) GiveTypesByName();
     for (auto& [text, explanation] : explained_) {
       out_.explanations.push_back(std::move(explanation));
     }
@@ -202,6 +203,35 @@ class Attributor {
     out_.shape_times[from] += profile_.kernels[row].dur_ns;
     if (!evidence.shaped) CountLacking(taken);
     if (!options_.explain.empty()) Explain(taken, evidence);
+    if (call != kNone32 && taken.kernel != nullptr && !taken.kernel->dtypes.empty() &&
+        taken.kernel->op == taken.decision.op) {
+      typed_.emplace(call, taken.kernel);
+    }
+  }
+
+  // What the name of one kernel of a call says of element types is true of the call's others.
+  void GiveTypesByName() {
+    for (size_t row = 0; row < out_.claim_of.size(); ++row) {
+      const auto found = typed_.find(out_.call_of[row]);
+      if (found != typed_.end())
+        out_.claim_of[row] = TypedClaim(out_.claim_of[row], *found->second);
+    }
+  }
+
+  // The claim with the types of the rule, made once.
+  uint32_t TypedClaim(uint32_t number, const KernelRule& rule) {
+    const auto [entry, fresh] =
+        typed_claims_.try_emplace({number, &rule}, static_cast<uint32_t>(out_.claims.size()));
+    const uint32_t made = entry->second;
+    if (!fresh) return made;
+    Claim claim = out_.claims[number];
+    for (const auto& [tensor, type] : rule.dtypes) claim.dtypes.emplace(tensor, type);
+    out_.claims.push_back(claim);
+    if (claim.split) {
+      const uint32_t other = TypedClaim(claim.split->other, rule);
+      out_.claims[made].split->other = other;
+    }
+    return made;
   }
 
   // A mixed step's claims, and those of graphs that were padded, depend on the step.
@@ -369,6 +399,8 @@ class Attributor {
   std::unordered_map<ClaimKey, uint32_t, HashClaimKey> known_;
   std::map<const OpRule*, std::vector<std::string>> lacking_;  // facts that a rule asks for in vain
   std::optional<ReplayedCalls> replays_;
+  std::unordered_map<uint32_t, const KernelRule*> typed_;  // calls with types by a kernel's name
+  std::map<std::pair<uint32_t, const KernelRule*>, uint32_t> typed_claims_;
   std::map<std::string, Explanation> explained_;  // by their lines
   uint32_t next_call_ = 0;
   Attribution out_;

@@ -72,15 +72,15 @@ Table MoeTable() {
   const std::map<std::string, int64_t> attention = {
       {"query_heads", 32}, {"kv_heads", 4}, {"head_size", 128}, {"page_size", 16}};
   const std::map<std::string, int64_t> align = {
-      {"tokens", 32}, {"top_k", 8}, {"experts", 128}, {"block_size", 16}};
-  const std::map<std::string, int64_t> moe = {
-      {"tokens", 32}, {"hidden", 2048}, {"experts", 128}, {"intermediate", 768}, {"top_k", 8}};
+      {"tokens", 32}, {"top_k", 8}, {"experts", 128}, {"block_size", 16}, {"skew", 0}};
+  const std::map<std::string, int64_t> moe = {{"tokens", 32}, {"hidden", 2048}, {"experts", 128},
+                                              {"inter", 768}, {"top_k", 8},     {"skew", 0}};
   return Whole({{"void at::native::vectorized_gather_kernel", "embedding", {}},
                 {"rms_norm_kernel", "rms_norm", norm}},
                {{"nvjet_sm90_tst_64x32_64x16_4x1_v_bz_TNT", "gemm", Product(5120, 2048)},
                 {"fused_qk_rmsnorm_kernel",
                  "fused_qk_rmsnorm",
-                 {{"tokens", 32}, {"query_heads", 32}, {"kv_heads", 4}, {"head_size", 128}}},
+                 {{"tokens", 32}, {"heads", 32}, {"kv_heads", 4}, {"head_size", 128}}},
                 {"fused_qkv_rotary_kernel",
                  "fused_qkv_rope",
                  {{"tokens", 32}, {"query_heads", 32}, {"kv_heads", 4}, {"head_size", 128}}},

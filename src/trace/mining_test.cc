@@ -223,7 +223,9 @@ TEST_F(PublicProfiles, SaysWhichSizeOfTheModelIsMissingAndTakesItFromTheConfig) 
   EXPECT_EQ(Axis(cells[0], "tokens"), 32);
   EXPECT_EQ(Axis(cells[0], "experts"), 32);
   EXPECT_EQ(Axis(cells[0], "top_k"), 4);  // which another operator of the profile tells
-  EXPECT_EQ(Axis(cells[0], "intermediate"), 2880);
+  EXPECT_EQ(Axis(cells[0], "inter"), 2880);
+  EXPECT_EQ(cells[0].dtypes.at("w1"), "mxfp4");  // which the name of its kernels tells
+  EXPECT_EQ(cells[0].dtypes.at("hidden_states"), "bf16");
   const double all = static_cast<double>(with.aggregate.busy_ns);
   EXPECT_GT(with.json.Find("with_shape_ns")->as_double(), 0.9 * all);
 }

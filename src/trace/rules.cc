@@ -157,8 +157,8 @@ Result<OpRule> ReadOpRule(const Json& table) {
 
 Result<KernelMatcher> ReadKernelRule(const Json& table) {
   if (!table.is_object()) return Fail(ErrorKind::kInput, "a rule must be a table");
-  TRY(table.AllowKeys(
-      {"contains", "starts_with", "regex", "operator", "level", "role", "phase", "note"}));
+  TRY(table.AllowKeys({"contains", "starts_with", "regex", "operator", "level", "role", "phase",
+                       "dtypes", "note"}));
   KernelMatcher matcher;
   matcher.rule.op = TRY(table.String("operator"));
   matcher.rule.level = TRY(Level(table));
@@ -174,6 +174,12 @@ Result<KernelMatcher> ReadKernelRule(const Json& table) {
   matcher.rule.auxiliary = role == "aux";
   const std::string phase = TRY(OptionalText(table, "phase"));
   if (!phase.empty()) matcher.rule.phase = TRY(ParsePhase(phase));
+  if (table.Find("dtypes") != nullptr) {
+    const Json& dtypes = *TRY(table.ObjectAt("dtypes"));
+    for (const auto& [tensor, unused] : dtypes.object()) {
+      matcher.rule.dtypes[tensor] = TRY_IN(dtypes.String(tensor), "dtypes");
+    }
+  }
   matcher.regex = TRY(OptionalRegex(table));
   return matcher;
 }

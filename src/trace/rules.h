@@ -50,6 +50,8 @@ struct KernelRule {
   OpLevel level = OpLevel::kOperator;
   bool auxiliary = false;  // runs beside the operator's main kernel and does not count as a call
   Phase phase = Phase::kUnknown;
+  // Element types that only the name tells, by tensor of the card; they hold for the whole call.
+  std::map<std::string, std::string> dtypes;
   std::string where;  // "kernels.toml: kernel 12"
 };
 
