@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <isa-l/igzip_lib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -19,6 +20,7 @@ namespace roofmark::trace {
 namespace {
 
 constexpr size_t kStoredBlock = 256 << 10;
+constexpr size_t kLeastMapped = 1 << 20;
 // Bytes of a zstd frame that say how long its header is, and of a block's header.
 // Source: RFC 8878, 3.1.1.
 constexpr size_t kFrameStart = 5;
@@ -46,6 +48,7 @@ struct ByteSource::State {
   Fd fd;                    // invalid for memory
   std::string_view whole;   // of memory
   std::string_view memory;  // not yet consumed
+  std::unique_ptr<MappedFile> mapped;
   std::vector<uint8_t> block;
   std::string_view pending;  // stored bytes that were read and not yet consumed
   Coding coding = Coding::kPlain;
@@ -114,10 +117,34 @@ Result<void> ByteSource::Restart() {
     return Fail(ErrorKind::kIo, fmt::format("{}: {}", state.path, std::strerror(errno)));
   }
   state.memory = state.whole;
+  state.mapped.reset();
   state.pending = {};
   state.started = state.ended = state.member_open = false;
   state.stored = state.delivered = 0;
   state.damage.clear();
+  return {};
+}
+
+Result<MappedFile*> ByteSource::Map() {
+  State& state = *state_;
+  if (state.started || !state.fd.valid()) return nullptr;
+  TRY(state.Start());
+  struct stat status = {};
+  if (state.coding != Coding::kPlain || ::fstat(state.fd.get(), &status) != 0) return nullptr;
+  const auto size = static_cast<size_t>(status.st_size);
+  if (size < kLeastMapped) return nullptr;
+  state.mapped = MappedFile::Map(state.fd.get(), size - kStoredBlock);
+  return state.mapped.get();
+}
+
+Result<void> ByteSource::ReadOn(size_t offset, bool missing) {
+  State& state = *state_;
+  if (::lseek(state.fd.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return Fail(ErrorKind::kIo, fmt::format("{}: {}", state.path, std::strerror(errno)));
+  }
+  state.pending = {};
+  state.stored = state.delivered = offset;
+  if (missing) state.damage = "the file shrank while it was read";
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "trace/mapped_file.h"
 
 namespace roofmark::trace {
 
@@ -36,6 +37,13 @@ class ByteSource {
 
   // Goes back to the beginning. Errors: kIo.
   Result<void> Restart();
+
+  // All but the end of a large plain file, to be read there instead of being copied; nullptr where
+  // this is none, or something has been read already. Lives until Restart. Errors: kIo.
+  Result<MappedFile*> Map();
+  // Goes on with Read behind the first `offset` bytes of a mapped file; what was missing among them
+  // is damage. Errors: kIo.
+  Result<void> ReadOn(size_t offset, bool missing);
 
   bool compressed() const;
   uint64_t stored_bytes() const;  // bytes read from the file so far

@@ -6,12 +6,12 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <bit>
-#include <initializer_list>
 
 #define ROOFMARK_CLMUL __attribute__((target("pclmul")))
-#define ROOFMARK_AVX2 __attribute__((target("avx2,pclmul")))
-#define ROOFMARK_AVX512 __attribute__((target("avx512bw,avx512f,pclmul")))
+#define ROOFMARK_AVX2 __attribute__((target("avx2,pclmul,bmi,popcnt")))
+#define ROOFMARK_AVX512 __attribute__((target("avx512bw,avx512f,pclmul,bmi,popcnt")))
 
 namespace roofmark::trace {
 namespace {
@@ -236,13 +236,13 @@ ROOFMARK_AVX512 bool ScanEventAvx512(const char* text, size_t size, EventMasks* 
 using ScanFunction = void (*)(const char*, size_t, ScanState&, BraceMasks*);
 
 ScanFunction ScanFor(ScanIsa isa) {
+  const bool words = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi") &&
+                     __builtin_cpu_supports("popcnt");
   switch (isa) {
     case ScanIsa::kAvx512:
-      return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("pclmul") ? ScanAvx512
-                                                                                    : nullptr;
+      return words && __builtin_cpu_supports("avx512bw") ? ScanAvx512 : nullptr;
     case ScanIsa::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") ? ScanAvx2
-                                                                                : nullptr;
+      return words && __builtin_cpu_supports("avx2") ? ScanAvx2 : nullptr;
     case ScanIsa::kSse2:
       return ScanSse2;
   }
@@ -256,63 +256,108 @@ ScanIsa BestIsa() {
   return best;
 }
 
-// Two compare the first and the last byte of "\n  }" at once and check the spaces after a hit.
-bool IsNativeEnd(const char* at) {
-  return at[1] == ' ' && at[2] == ' ';
+// Collects ends block by block: where a line break and a brace are three bytes apart. What stands
+// between them is looked at afterwards, since it nearly always is two spaces.
+class EndList {
+ public:
+  EndList(const char* text, size_t size, std::span<uint32_t> ends)
+      : text_(text), size_(size), ends_(ends) {}
+
+  // How much of the first block counts, which lies anywhere: the others lie where loads like it.
+  size_t FirstPart() const { return kScanBlock - reinterpret_cast<uintptr_t>(text_) % kScanBlock; }
+  bool more() const { return at_ < size_ && count_ + kMostEnds <= ends_.size(); }
+  size_t at() const { return at_; }
+
+  // The masks of the block at at(), of which the first `part` bytes count.
+  void Add(uint64_t breaks, uint64_t braces, size_t part = kScanBlock) {
+    const size_t unused = kScanBlock - part;
+    breaks <<= unused;
+    braces <<= unused;
+    uint64_t ends = braces & (breaks << 3 | carried_);
+    carried_ = breaks >> (kScanBlock - 3);
+    const size_t base = at_ + 1 - unused;
+    // Most blocks have none or one, which must not be guessed.
+    const auto found = static_cast<size_t>(std::popcount(ends));
+    ends_[count_] = static_cast<uint32_t>(base + static_cast<size_t>(std::countr_zero(ends)));
+    for (size_t i = 1; i < found; ++i) [[unlikely]] {
+      ends &= ends - 1;
+      ends_[count_ + i] = static_cast<uint32_t>(base + static_cast<size_t>(std::countr_zero(ends)));
+    }
+    count_ += found;
+    at_ += part;
+  }
+
+  NativeEnds Done() {
+    size_t kept = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      const uint32_t end = ends_[i];
+      ends_[kept] = end;
+      kept += end <= size_ && text_[end - 2] == ' ' && text_[end - 3] == ' ' ? 1 : 0;
+    }
+    return {kept, at_ >= size_ ? size_ : at_ - std::min<size_t>(at_, 3)};
+  }
+
+ private:
+  static constexpr size_t kMostEnds = kScanBlock / 4;
+  const char* text_;
+  size_t size_;
+  std::span<uint32_t> ends_;
+  size_t at_ = 0;
+  size_t count_ = 0;
+  uint64_t carried_ = 0;  // line breaks among the last three bytes
+};
+
+// The part of the text that is asked for while an earlier one is looked through: files that are not
+// copied come from far away.
+void Prefetch(const char* at) {
+  __builtin_prefetch(at + kPrefetched, 0, 2);
 }
 
-size_t FindNativeEndSse2(const char* text, size_t size) {
-  const __m128i newline = _mm_set1_epi8('\n');
-  const __m128i brace = _mm_set1_epi8('}');
-  for (size_t at = 0; at < size; at += 16) {
-    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + at));
-    const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + at + 3));
-    auto bits = static_cast<uint32_t>(_mm_movemask_epi8(
-        _mm_and_si128(_mm_cmpeq_epi8(first, newline), _mm_cmpeq_epi8(last, brace))));
-    for (; bits != 0; bits &= bits - 1) {
-      const size_t hit = at + static_cast<size_t>(std::countr_zero(bits));
-      if (hit + 4 <= size && IsNativeEnd(text + hit)) return hit;
-    }
+NativeEnds FindNativeEndsSse2(const char* text, size_t size, std::span<uint32_t> ends) {
+  EndList list(text, size, ends);
+  for (size_t part = list.FirstPart(); list.more(); part = kScanBlock) {
+    const auto* at = reinterpret_cast<const __m128i*>(text + list.at());
+    const __m128i bytes[4] = {_mm_loadu_si128(at), _mm_loadu_si128(at + 1), _mm_loadu_si128(at + 2),
+                              _mm_loadu_si128(at + 3)};
+    Prefetch(text + list.at());
+    list.Add(EqualSse2(bytes, '\n'), EqualSse2(bytes, '}'), part);
   }
-  return size;
+  return list.Done();
 }
 
-ROOFMARK_AVX2 size_t FindNativeEndAvx2(const char* text, size_t size) {
-  const __m256i newline = _mm256_set1_epi8('\n');
-  const __m256i brace = _mm256_set1_epi8('}');
-  for (size_t at = 0; at < size; at += 32) {
-    const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + at));
-    const __m256i last = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + at + 3));
-    auto bits = static_cast<uint32_t>(_mm256_movemask_epi8(
-        _mm256_and_si256(_mm256_cmpeq_epi8(first, newline), _mm256_cmpeq_epi8(last, brace))));
-    for (; bits != 0; bits &= bits - 1) {
-      const size_t hit = at + static_cast<size_t>(std::countr_zero(bits));
-      if (hit + 4 <= size && IsNativeEnd(text + hit)) return hit;
-    }
+ROOFMARK_AVX2 NativeEnds FindNativeEndsAvx2(const char* text, size_t size,
+                                            std::span<uint32_t> ends) {
+  EndList list(text, size, ends);
+  for (size_t part = list.FirstPart(); list.more(); part = kScanBlock) {
+    const char* const at = text + list.at();
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + 32));
+    Prefetch(at);
+    list.Add(EqualAvx2(low, high, '\n'), EqualAvx2(low, high, '}'), part);
   }
-  return size;
+  return list.Done();
 }
 
-// The first block lies anywhere, the others at addresses that loads like; a line break is carried
-// on to the block in which its brace is.
-ROOFMARK_AVX512 size_t FindNativeEndAvx512(const char* text, size_t size) {
-  const __m512i newline = _mm512_set1_epi8('\n');
-  const __m512i brace = _mm512_set1_epi8('}');
-  const size_t second = kScanBlock - reinterpret_cast<uintptr_t>(text) % kScanBlock;
-  uint64_t carried = 0;
-  for (size_t at = 0; at < size;) {
-    const __m512i bytes = _mm512_loadu_si512(text + at);
-    const uint64_t breaks = _mm512_cmpeq_epi8_mask(bytes, newline);
-    const uint64_t braces = _mm512_cmpeq_epi8_mask(bytes, brace);
-    for (uint64_t bits = braces & (breaks << 3 | carried); bits != 0; bits &= bits - 1) {
-      const size_t end = at + static_cast<size_t>(std::countr_zero(bits)) + 1;
-      if (end <= size && IsNativeEnd(text + end - 4)) return end - 4;
-    }
-    const size_t step = at == 0 ? second : kScanBlock;
-    carried = breaks << (kScanBlock - step) >> (kScanBlock - 3);
-    at += step;
+ROOFMARK_AVX512 NativeEnds FindNativeEndsAvx512(const char* text, size_t size,
+                                                std::span<uint32_t> ends) {
+  __m512i newline = _mm512_set1_epi8('\n');
+  __m512i brace = _mm512_set1_epi8('}');
+  asm("" : "+v"(newline), "+v"(brace));  // made once, not for each block
+  EndList list(text, size, ends);
+  if (list.more()) {
+    const __m512i bytes = _mm512_loadu_si512(text);
+    list.Add(_mm512_cmpeq_epi8_mask(bytes, newline), _mm512_cmpeq_epi8_mask(bytes, brace),
+             list.FirstPart());
   }
-  return size;
+  while (list.more()) {
+    const __m512i bytes = _mm512_loadu_si512(text + list.at());
+    uint64_t breaks = _mm512_cmpeq_epi8_mask(bytes, newline);
+    uint64_t braces = _mm512_cmpeq_epi8_mask(bytes, brace);
+    asm("" : "+r"(breaks), "+r"(braces));  // side by side, not one after the other
+    Prefetch(text + list.at());
+    list.Add(breaks, braces);
+  }
+  return list.Done();
 }
 
 }  // namespace
@@ -346,20 +391,21 @@ bool ScanEvent(const char* text, size_t size, EventMasks* masks) {
   return ScanEventWith(BestIsa(), text, size, masks);
 }
 
-size_t FindNativeEndWith(ScanIsa isa, const char* text, size_t size) {
+NativeEnds FindNativeEndsWith(ScanIsa isa, const char* text, size_t size,
+                              std::span<uint32_t> ends) {
   switch (isa) {
     case ScanIsa::kAvx512:
-      return FindNativeEndAvx512(text, size);
+      return FindNativeEndsAvx512(text, size, ends);
     case ScanIsa::kAvx2:
-      return FindNativeEndAvx2(text, size);
+      return FindNativeEndsAvx2(text, size, ends);
     case ScanIsa::kSse2:
       break;
   }
-  return FindNativeEndSse2(text, size);
+  return FindNativeEndsSse2(text, size, ends);
 }
 
-size_t FindNativeEnd(const char* text, size_t size) {
-  return FindNativeEndWith(BestIsa(), text, size);
+NativeEnds FindNativeEnds(const char* text, size_t size, std::span<uint32_t> ends) {
+  return FindNativeEndsWith(BestIsa(), text, size, ends);
 }
 
 }  // namespace roofmark::trace

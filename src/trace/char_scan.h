@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace roofmark::trace {
 
@@ -27,9 +28,19 @@ struct ScanState {
 // Requires: `blocks` * kScanBlock readable bytes at `text`, room for `blocks` masks at `masks`.
 void ScanBraces(const char* text, size_t blocks, ScanState& state, BraceMasks* masks);
 
-// The offset of the first "\n  }" in the text, or `size`. That is how Kineto closes an event.
-// Requires: kScanBlock + 3 readable bytes after the text.
-size_t FindNativeEnd(const char* text, size_t size);
+// Bytes ahead of those that are looked through that are asked for.
+inline constexpr size_t kPrefetched = 16 << 10;
+
+// How far the ends of native events have been looked for.
+struct NativeEnds {
+  size_t count = 0;  // that were found
+  size_t next = 0;   // where to go on; the size of the text where nothing is left
+};
+
+// Writes the offsets behind each "\n  }" of the text, in order, until there is no room for those of
+// another block. That is how Kineto closes an event. Requires: kScanBlock readable bytes after the
+// text, which is shorter than 4 GiB, and room for kScanBlock / 4 ends at least.
+NativeEnds FindNativeEnds(const char* text, size_t size, std::span<uint32_t> ends);
 
 // One block of an event. Without initialisers: each event has an array of these, written before it
 // is read.
@@ -50,7 +61,7 @@ enum class ScanIsa { kSse2, kAvx2, kAvx512 };
 bool ScanBracesWith(ScanIsa isa, const char* text, size_t blocks, ScanState& state,
                     BraceMasks* masks);
 // Requires: ScanBracesWith works with it.
-size_t FindNativeEndWith(ScanIsa isa, const char* text, size_t size);
+NativeEnds FindNativeEndsWith(ScanIsa isa, const char* text, size_t size, std::span<uint32_t> ends);
 bool ScanEventWith(ScanIsa isa, const char* text, size_t size, EventMasks* masks);
 
 }  // namespace roofmark::trace

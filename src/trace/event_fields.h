@@ -28,6 +28,7 @@ struct EventFields {
   std::string_view dims;      // "Input Dims", JSON text
   std::string_view types;     // "Input type", JSON text
   std::string_view concrete;  // "Concrete Inputs", JSON text
+  uint32_t lists = 0;         // equal only where dims, types and concrete are; 0 = not known
   std::string_view record;    // "Record function id"
   std::string_view kernel;    // of a HIP launch call: the kernel's name
 };

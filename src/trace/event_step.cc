@@ -8,7 +8,7 @@
 
 #include "trace/char_scan.h"
 
-#define ROOFMARK_AVX512 __attribute__((target("avx512bw,avx512f,pclmul")))
+#define ROOFMARK_AVX512 __attribute__((target("avx512bw,avx512f,pclmul,bmi,bmi2")))
 
 namespace roofmark::trace {
 namespace {
@@ -30,6 +30,11 @@ constexpr std::array<std::string_view EventFields::*, 15> kFields = {
     &EventFields::record,
     &EventFields::kernel,
 };
+
+inline void Give(FieldUse use, std::string_view value, EventFields& fields) {
+  const auto field = static_cast<size_t>(use);
+  if (field < kFields.size() && kFields[field] != nullptr) fields.*kFields[field] = value;
+}
 
 // A position in an event; every function moves it behind what it reads.
 struct Hop {
@@ -128,36 +133,105 @@ ROOFMARK_AVX512 inline bool HopValue(Hop& hop, FieldUse use, EventFields& fields
   if (use == FieldUse::kNone) return true;
   if (list != WantsList(use)) return !list;  // a text says nothing where a list is asked for
   if (first == '{') return true;
-  if (const auto field = FieldOf(use)) fields.*field = value;
+  Give(use, value, fields);
   return true;
 }
 
 ROOFMARK_AVX512 inline bool HasText(const char* text, const EventStep& step) {
-  const uint64_t part = step.size == kScanBlock ? ~uint64_t{0} : (uint64_t{1} << step.size) - 1;
+  const uint64_t part = _bzhi_u64(~uint64_t{0}, step.size);
   return _mm512_mask_cmpneq_epi8_mask(part, _mm512_loadu_si512(text),
                                       _mm512_loadu_si512(step.text.data())) == 0;
 }
 
+// Requires: kScanBlock readable bytes behind both.
+ROOFMARK_AVX512 inline bool SameBytes(const char* a, const char* b, size_t size) {
+  size_t at = 0;
+  for (; at + kScanBlock <= size; at += kScanBlock) {
+    if (_mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a + at), _mm512_loadu_si512(b + at)) != 0) {
+      return false;
+    }
+  }
+  const uint64_t part = (uint64_t{1} << (size - at)) - 1;
+  return _mm512_mask_cmpneq_epi8_mask(part, _mm512_loadu_si512(a + at),
+                                      _mm512_loadu_si512(b + at)) == 0;
+}
+
+// The first lists of an event that stand side by side, but for texts between them.
+struct ListRun {
+  enum class State { kNone, kOpen, kClosed, kKnown };
+  State state = State::kNone;
+  uint64_t tag = 0;
+  size_t begin = 0;
+  size_t end = 0;
+  uint16_t step = 0;
+  uint16_t next = 0;
+};
+
+// Before the value of a step. True where the lists from here on are known, and have been passed.
+ROOFMARK_AVX512 inline bool HopLists(Hop& hop, const EventStep& step, uint16_t number,
+                                     KnownLists& known, ListRun& run, EventFields& fields) {
+  const bool list = hop.at < hop.size && hop.text[hop.at] == '[';
+  if (run.state == ListRun::State::kOpen && (!list || step.fixed_count > 0)) {
+    run.state = ListRun::State::kClosed;
+  }
+  if (!list || !WantsList(step.use)) return false;
+  if (run.state == ListRun::State::kKnown) fields.lists = 0;  // there are more
+  const std::string_view rest(hop.text + hop.at, hop.size - hop.at);
+  if (run.state != ListRun::State::kNone || rest.size() < KnownLists::kLeast) return false;
+  run = {.state = ListRun::State::kOpen,
+         .tag = KnownLists::TagOf(rest, number),
+         .begin = hop.at,
+         .step = number};
+  const KnownLists::Entry& entry = known.EntryOf(run.tag);
+  if (entry.number == 0 || entry.tag != run.tag || entry.step != number ||
+      entry.size >= rest.size() || !SameBytes(rest.data(), entry.text.data(), entry.size)) {
+    return false;
+  }
+  run.state = ListRun::State::kKnown;
+  run.next = entry.next;
+  fields.dims = entry.dims;
+  fields.types = entry.types;
+  fields.concrete = entry.concrete;
+  fields.lists = entry.number;
+  hop.at += entry.size;
+  return true;
+}
+
 ROOFMARK_AVX512 bool HopEventAvx512(const EventStep* steps, uint16_t first, std::string_view event,
-                                    EventFields& fields) {
+                                    KnownLists& known, EventFields& fields) {
   Hop hop{.text = event.data(), .size = event.size()};
-  const EventStep* step = steps + first;
+  ListRun run;
+  uint16_t number = first;
   while (true) {
     const char* const here = hop.text + hop.at;
-    while (!HasText(here, *step)) {
-      if (step->other == 0) return false;
-      step = steps + step->other;
+    while (!HasText(here, steps[number])) {
+      number = steps[number].other;
+      if (number == 0) return false;
     }
-    hop.at += step->size;
+    const EventStep& step = steps[number];
+    hop.at += step.size;
     if (hop.at > hop.size) return false;
-    for (size_t i = 0; i < step->fixed_count; ++i) {
-      const FixedValue& fixed = step->fixed[i];
-      if (const auto field = FieldOf(fixed.use)) fields.*field = {here + fixed.begin, fixed.size};
+    for (size_t i = 0; i < step.fixed_count; ++i) {
+      const FixedValue& fixed = step.fixed[i];
+      Give(fixed.use, {here + fixed.begin, fixed.size}, fields);
     }
-    if (step->use == FieldUse::kEnd) return hop.at == hop.size;
-    if (!HopValue(hop, step->use, fields) || step->next == 0) return false;
-    step = steps + step->next;
+    if (step.use == FieldUse::kEnd) break;
+    if (HopLists(hop, step, number, known, run, fields)) {
+      number = run.next;
+      continue;
+    }
+    if (!HopValue(hop, step.use, fields) || step.next == 0) return false;
+    if (run.state == ListRun::State::kOpen) {
+      run.end = hop.at;
+      run.next = step.next;
+    }
+    number = step.next;
   }
+  if (hop.at != hop.size) return false;
+  if (run.state == ListRun::State::kOpen || run.state == ListRun::State::kClosed) {
+    known.Learn(run.tag, run.step, run.next, event.substr(run.begin, run.end - run.begin), fields);
+  }
+  return true;
 }
 
 }  // namespace
@@ -180,14 +254,15 @@ size_t FlatListEnd(uint64_t open, uint64_t close) {
 }
 
 bool CanHop() {
-  static const bool can =
-      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("pclmul") != 0;
+  static const bool can = __builtin_cpu_supports("avx512bw") != 0 &&
+                          __builtin_cpu_supports("pclmul") != 0 &&
+                          __builtin_cpu_supports("bmi") != 0 && __builtin_cpu_supports("bmi2") != 0;
   return can;
 }
 
 bool HopEvent(const std::vector<EventStep>& steps, uint16_t first, std::string_view event,
-              EventFields& fields) {
-  return HopEventAvx512(steps.data(), first, event, fields);
+              KnownLists& known, EventFields& fields) {
+  return HopEventAvx512(steps.data(), first, event, known, fields);
 }
 
 }  // namespace roofmark::trace

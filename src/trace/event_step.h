@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trace/event_fields.h"
+#include "trace/known_lists.h"
 
 namespace roofmark::trace {
 
@@ -70,9 +71,10 @@ size_t FlatListEnd(uint64_t open, uint64_t close);
 
 // Reads an event by steps from `first` on, a value at a time and without a look at the rest. False
 // where it has another layout, and where a value is unusual; fields then have no meaning.
-// Requires: the CPU has AVX-512 (CanHop), Window::kPadding readable bytes behind the event.
+// Requires: the CPU has AVX-512 (CanHop), Window::kPadding readable bytes behind the event; `known`
+// has learnt with these steps alone, to which others may have been added.
 bool HopEvent(const std::vector<EventStep>& steps, uint16_t first, std::string_view event,
-              EventFields& fields);
+              KnownLists& known, EventFields& fields);
 bool CanHop();
 
 }  // namespace roofmark::trace

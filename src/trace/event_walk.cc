@@ -345,6 +345,7 @@ void UsualEvents::Learn(const Walker& walker, uint16_t& first) {
         // All is learnt again without that value.
         steps_.resize(1);
         first_ = {};
+        known_.Forget();
         return;
       }
       last = at;
@@ -365,7 +366,7 @@ bool UsualEvents::Read(std::string_view event, Category category, EventFields& f
   if (event.size() > kMaxSize || event.empty() || event.front() != '{') return false;
   uint16_t& first = first_[static_cast<size_t>(category)];
   if (first != 0 && hop_) {
-    if (HopEvent(steps_, first, event, fields)) return true;
+    if (HopEvent(steps_, first, event, known_, fields)) return true;
     fields = {};
   }
   std::array<EventMasks, kMaxBlocks + 1> masks;  // NOLINT: ScanEvent writes what is read

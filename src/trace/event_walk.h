@@ -15,6 +15,7 @@
 #include "trace/event_fields.h"
 #include "trace/event_head.h"
 #include "trace/event_step.h"
+#include "trace/known_lists.h"
 
 namespace roofmark::trace {
 
@@ -45,6 +46,7 @@ class UsualEvents {
   bool hop_;
   std::array<uint16_t, 16> first_ = {};  // by category
   std::vector<Step> steps_ = std::vector<Step>(1);
+  KnownLists known_;
   std::vector<std::string> varying_;  // texts before values that are not the same in every event
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/event_walk.h"
 
+#include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -51,6 +53,21 @@ std::string Kernel(int number) {
   return R"({"ph": "X", "cat": "kernel", "name": "k<1>", "pid": 0, "tid": 7, "ts": 5)" + id +
          R"(, "dur": 3, "args": {"device": 0, "stream": 7, "correlation": )" + id +
          R"(, "grid": [1, 2, 3], "occupancy": {"device": 5, "x": []}, "kind": "Dispatch"}})";
+}
+
+// Its lists are those of many others.
+std::string Listed(Random& random, int number) {
+  const std::string id = std::to_string(number);
+  std::string lists;
+  for (const char* key : {"Concrete Inputs", "Input type", "Input Strides", "Input Dims"}) {
+    if (random.Below(8) == 0) continue;
+    const char* const values[] = {"[[1, 2], []]", "[\"\", \"float\"]", "[[1, 3], []]", "[]"};
+    lists += std::string(lists.empty() ? "" : ", ") + "\"" + key + "\": " + values[random.Below(4)];
+    if (random.Below(16) == 0) lists += ", \"stream\": 7";
+  }
+  return R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 5)" + id +
+         R"(, "dur": 3, "args": {)" + lists + (lists.empty() ? "" : ", ") + R"("Ev Idx": )" + id +
+         "}}";
 }
 
 // On CPUs that can hop, both ways.
@@ -135,6 +152,28 @@ TEST_P(EventWalk, ReadsChangedEventsAsTheParserDoes) {
     walked += Check(events, parser, event) ? 1 : 0;
   }
   EXPECT_GT(walked, 8000);
+}
+
+TEST_P(EventWalk, KnowsListsThatCameBefore) {
+  UsualEvents events(GetParam());
+  EventParser parser;
+  Random random(6);
+  std::map<uint32_t, std::vector<std::string>> lists;
+  int known = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string event = Listed(random, round);
+    if (random.Below(4) == 0) event.erase(1 + random.Below(event.size() - 2), 1);
+    if (!Check(events, parser, event)) continue;
+    const std::string text = Padded(event);
+    const std::string_view view = std::string_view(text).substr(0, event.size());
+    EventFields fields;
+    if (!events.Read(view, ReadCategory(view), fields) || fields.lists == 0) continue;
+    ++known;
+    const std::vector<std::string> read = {std::string(fields.dims), std::string(fields.types),
+                                           std::string(fields.concrete)};
+    EXPECT_EQ(lists.try_emplace(fields.lists, read).first->second, read) << event;
+  }
+  EXPECT_GT(known, GetParam() ? 5000 : -1);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <compare>
 #include <numeric>
 #include <queue>
+#include <span>
 #include <utility>
 
 namespace roofmark::trace {
@@ -24,13 +25,13 @@ struct Running {
 
 class DeviceSweep {
  public:
-  DeviceSweep(std::span<const Launch> kernels, Exposure& exposure)
+  DeviceSweep(const Launches& kernels, Exposure& exposure)
       : kernels_(kernels), exposure_(exposure) {}
 
   // `order` holds the kernels of one device by start.
   void Run(std::span<const uint32_t> order) {
     for (uint32_t rank = 0; rank < order.size(); ++rank) {
-      const Launch& kernel = kernels_[order[rank]];
+      const Launch kernel = kernels_[order[rank]];
       FinishUntil(kernel.start_ns, order);
       now_ = kernel.start_ns;
       if (kernel.dur_ns == 0) continue;
@@ -67,7 +68,7 @@ class DeviceSweep {
     exposure_.union_ns += length;
   }
 
-  std::span<const Launch> kernels_;
+  const Launches& kernels_;
   Exposure& exposure_;
   int64_t now_ = 0;
   int64_t each_ = 0;                // what a kernel that has run all along would have
@@ -78,7 +79,7 @@ class DeviceSweep {
 
 }  // namespace
 
-Exposure ComputeExposure(std::span<const Launch> kernels) {
+Exposure ComputeExposure(const Launches& kernels) {
   Exposure exposure{.exposed_ns = std::vector<int64_t>(kernels.size())};
   std::vector<uint32_t> order(kernels.size());
   std::iota(order.begin(), order.end(), 0);

@@ -4,10 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "trace/profile.h"
+#include "trace/launches.h"
 
 namespace roofmark::trace {
 
@@ -21,6 +20,6 @@ struct Exposure {
 // share goes to the kernel that started first (of equal starts, the first in the profile): less
 // than k ns for each stretch between two starts or ends. Guarantees: the sum of exposed_ns is
 // union_ns exactly. Takes n log n time however many overlap.
-Exposure ComputeExposure(std::span<const Launch> kernels);
+Exposure ComputeExposure(const Launches& kernels);
 
 }  // namespace roofmark::trace

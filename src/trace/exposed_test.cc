@@ -16,7 +16,7 @@ Launch At(int64_t start, int64_t dur, int32_t device = 0) {
 }
 
 TEST(Exposure, IsTheDurationWhereNothingOverlaps) {
-  const std::vector<Launch> kernels = {At(10, 5), At(0, 10), At(20, 1)};
+  const Launches kernels = {At(10, 5), At(0, 10), At(20, 1)};
   const Exposure exposure = ComputeExposure(kernels);
   EXPECT_THAT(exposure.exposed_ns, ElementsAre(5, 10, 1));
   EXPECT_EQ(exposure.union_ns, 16);
@@ -24,24 +24,23 @@ TEST(Exposure, IsTheDurationWhereNothingOverlaps) {
 
 TEST(Exposure, HalvesTheOverlapAndGivesTheOddNanosecondToTheFirst) {
   // [0,10) and [5,12): 5 alone, 5 shared, 2 alone.
-  EXPECT_THAT(ComputeExposure(std::vector<Launch>{At(0, 10), At(5, 7)}).exposed_ns,
-              ElementsAre(8, 4));
+  EXPECT_THAT(ComputeExposure(Launches{At(0, 10), At(5, 7)}).exposed_ns, ElementsAre(8, 4));
 }
 
 TEST(Exposure, KeepsDevicesApart) {
-  const Exposure exposure = ComputeExposure(std::vector<Launch>{At(0, 10, 0), At(0, 10, 1)});
+  const Exposure exposure = ComputeExposure(Launches{At(0, 10, 0), At(0, 10, 1)});
   EXPECT_THAT(exposure.exposed_ns, ElementsAre(10, 10));
   EXPECT_EQ(exposure.union_ns, 20);
   EXPECT_EQ(exposure.devices, 2U);
 }
 
 TEST(Exposure, GivesKernelsOfNoDurationNothing) {
-  EXPECT_THAT(ComputeExposure(std::vector<Launch>{At(0, 0), At(0, 4), At(2, 0)}).exposed_ns,
+  EXPECT_THAT(ComputeExposure(Launches{At(0, 0), At(0, 4), At(2, 0)}).exposed_ns,
               ElementsAre(0, 4, 0));
 }
 
 TEST(Exposure, SharesAmongThousandsInNoTime) {
-  std::vector<Launch> kernels;
+  Launches kernels;
   for (int64_t i = 0; i < 100000; ++i) kernels.push_back(At(0, i + 1));
   const Exposure exposure = ComputeExposure(kernels);
   EXPECT_EQ(exposure.union_ns, 100000);
@@ -52,7 +51,7 @@ TEST(Exposure, SharesAmongThousandsInNoTime) {
 TEST(Exposure, AddsUpToTheUnionExactly) {
   Random random(5);
   for (int round = 0; round < 100; ++round) {
-    std::vector<Launch> kernels;
+    Launches kernels;
     std::vector<bool> busy(4000);
     for (int i = 0; i < 60; ++i) {
       const auto start = static_cast<int64_t>(random.Below(1000));

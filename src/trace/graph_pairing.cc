@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 #include "trace/op_texts.h"
 
@@ -46,9 +45,12 @@ struct Node {
 
 struct Match {
   const Candidate* candidate = nullptr;
-  std::vector<uint32_t> nodes;    // captured node of each replayed one; kNone32 = none
-  std::vector<bool> disputed;     // by replayed node: other captures that fit have other sizes
-  uint64_t missing = 0;           // kernels that one of both has and the other lacks
+  std::vector<uint32_t> nodes;  // captured node of each replayed one; kNone32 = none
+  std::vector<bool> disputed;   // by replayed node: other captures that fit have other sizes
+  uint64_t missing = 0;         // kernels that one of both has and the other lacks
+  size_t contradicted = 0;      // see PairedGraph, like the next two
+  size_t fits = 1;
+  PairedBy by = PairedBy::kNames;
   std::vector<uint32_t> origins;  // of each replayed one, in GraphPairing; made when it is used
 };
 
@@ -156,6 +158,7 @@ class Pairer {
         if (best.candidate == nullptr) {
           best = std::move(match);
         } else {
+          ++best.fits;
           Dispute(match, best);
         }
       }
@@ -165,7 +168,8 @@ class Pairer {
       if (!candidate->named) continue;
       Match match{.candidate = candidate,
                   .nodes = Align(names, candidate->names),
-                  .disputed = std::vector<bool>(names.size())};
+                  .disputed = std::vector<bool>(names.size()),
+                  .by = PairedBy::kCommonNames};
       // Of the longer one: a graph that has more nodes than ran is another graph.
       const size_t longer = std::max(CountKernels(names), CountKernels(candidate->names));
       size_t paired = 0;
@@ -209,8 +213,8 @@ class Pairer {
     if (left.size() != right.size() || left.empty()) return {};
     Match match{.candidate = &candidate,
                 .nodes = std::vector<uint32_t>(names.size(), kNone32),
-                .disputed = std::vector<bool>(names.size())};
-    size_t contradictions = 0;
+                .disputed = std::vector<bool>(names.size()),
+                .by = candidate.named ? PairedBy::kNames : PairedBy::kOrder};
     for (size_t i = 0; i < left.size(); ++i) {
       const TextId replayed = names[left[i]];
       const TextId captured = candidate.names[right[i]];
@@ -218,12 +222,12 @@ class Pairer {
         if (replayed != captured) return {};
       } else if (!compatible_(profile_.text.Text(replayed), *captures_[candidate.capture],
                               candidate.graph->nodes[right[i]])) {
-        ++contradictions;
+        ++match.contradicted;
       }
       match.nodes[left[i]] = right[i];
     }
     const auto count = static_cast<double>(left.size());
-    if (static_cast<double>(contradictions) > (1 - kFloor) * count) return {};
+    if (static_cast<double>(match.contradicted) > (1 - kFloor) * count) return {};
     return match;
   }
 
@@ -238,31 +242,22 @@ class Pairer {
 template <typename Visit>
 void ForEachGraph(const Profile& profile, const LinkedProfile& linked, Visit visit) {
   Rows<uint32_t> kernels;
-  std::unordered_map<uint64_t, uint32_t> call_of;
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
-    if (linked.links[row].kind != LinkKind::kGraph) continue;
-    kernels.push_back(row);
-    call_of[profile.kernels[row].correlation] = linked.links[row].call;
-  }
-  std::vector<std::pair<uint32_t, uint32_t>> copies;  // call, row
-  for (uint32_t row = 0; row < profile.copies.size(); ++row) {
-    const auto found = call_of.find(profile.copies[row].correlation);
-    if (found != call_of.end()) copies.emplace_back(found->second, row);
+    if (linked.links[row].kind == LinkKind::kGraph) kernels.push_back(row);
   }
   const auto call = [&](uint32_t row) { return linked.links[row].call; };
   if (!std::ranges::is_sorted(kernels, {}, call)) std::ranges::stable_sort(kernels, {}, call);
-  std::ranges::stable_sort(copies, {}, [](const auto& copy) { return copy.first; });
   std::vector<Node> nodes;
-  auto copy = copies.begin();
+  auto copy = linked.graph_copies.begin();
   for (size_t begin = 0; begin < kernels.size();) {
     nodes.clear();
     const uint32_t of = call(kernels[begin]);
     for (; begin < kernels.size() && call(kernels[begin]) == of; ++begin) {
-      const Launch& kernel = profile.kernels[kernels[begin]];
+      const Launch kernel = profile.kernels[kernels[begin]];
       nodes.push_back({kernel.name, kernels[begin], kernel.start_ns});
     }
-    for (; copy != copies.end() && copy->first <= of; ++copy) {
-      const Launch& row = profile.copies[copy->second];
+    for (; copy != linked.graph_copies.end() && copy->first <= of; ++copy) {
+      const Launch row = profile.copies[copy->second];
       if (copy->first == of) nodes.push_back({KindName(row.kind, kNoText), kNone32, row.start_ns});
     }
     std::ranges::stable_sort(nodes, {}, &Node::start_ns);
@@ -281,15 +276,25 @@ int64_t StepTokens(const LinkedProfile& linked, const std::vector<Node>& nodes) 
 }
 
 // All replays of a graph share its origins.
-void AddOrigins(Match& match, GraphPairing& pairing) {
+void AddOrigins(const std::vector<Node>& nodes, Match& match, GraphPairing& pairing) {
   if (match.candidate == nullptr || !match.origins.empty()) return;
   const Candidate& candidate = *match.candidate;
+  const auto graph = static_cast<uint32_t>(pairing.graphs.size());
+  const auto kernels =
+      std::ranges::count_if(nodes, [](const Node& node) { return node.kernel != kNone32; });
+  pairing.graphs.push_back({.by = match.by,
+                            .eager = candidate.graph->mode == kEagerMode,
+                            .mode = candidate.graph->mode,
+                            .nodes = static_cast<size_t>(kernels),
+                            .missing = match.missing,
+                            .contradicted = match.contradicted,
+                            .fits = match.fits});
   for (size_t i = 0; i < match.nodes.size(); ++i) {
     const uint32_t node = match.nodes[i];
     match.origins.push_back(node == kNone32 ? 0 : static_cast<uint32_t>(pairing.origins.size()));
     if (node == kNone32) continue;
     pairing.origins.push_back({candidate.capture, candidate.graph->nodes[node].op,
-                               candidate.graph->tokens, match.disputed[i]});
+                               candidate.graph->tokens, graph, match.disputed[i]});
   }
 }
 
@@ -304,7 +309,7 @@ GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
   ForEachGraph(profile, linked, [&](const std::vector<Node>& nodes) {
     ++report.graphs;
     Match& match = pairer.Find(nodes, StepTokens(linked, nodes));
-    AddOrigins(match, pairing);
+    AddOrigins(nodes, match, pairing);
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].kernel == kNone32) continue;
       if (match.candidate == nullptr || match.nodes[i] == kNone32) {

@@ -3,7 +3,9 @@
 // old profiles External id repeats the correlation id and is ignored.
 #include "trace/links.h"
 
+#include <algorithm>
 #include <array>
+#include <unordered_map>
 
 namespace roofmark::trace {
 namespace {
@@ -98,6 +100,23 @@ uint32_t OperatorOfNode(const Profile& profile, const OpForest& forest, uint32_t
   return forest.Innermost(profile.nodes[node].thread, profile.nodes[node].start_ns, places);
 }
 
+// A copy is a node where kernels with its correlation id are.
+std::vector<std::pair<uint32_t, uint32_t>> GraphCopies(const Profile& profile, const Links& links) {
+  std::vector<std::pair<uint32_t, uint32_t>> copies;
+  if (profile.copies.empty()) return copies;
+  std::unordered_map<uint64_t, uint32_t> call_of;
+  for (uint32_t row = 0; row < links.size(); ++row) {
+    if (links[row].kind != LinkKind::kGraph) continue;
+    call_of[profile.kernels[row].correlation] = links[row].call;
+  }
+  for (uint32_t row = 0; row < profile.copies.size(); ++row) {
+    const auto found = call_of.find(profile.copies[row].correlation);
+    if (found != call_of.end()) copies.emplace_back(found->second, row);
+  }
+  std::ranges::stable_sort(copies, {}, [](const auto& copy) { return copy.first; });
+  return copies;
+}
+
 bool Holds(const CpuOp& op, const RuntimeCall& call) {
   return op.thread == call.thread && op.start_ns <= call.start_ns && call.start_ns <= op.end_ns;
 }
@@ -112,9 +131,8 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
   OpForest::Places of_nodes;
   const bool trusted = ExternalIdsAreReal(totals);
   LinkedProfile linked;
-  linked.links.reserve(profile.kernels.size());
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
-    const Launch& kernel = profile.kernels[row];
+    const Launch kernel = profile.kernels[row];
     Link link{.call = calls.Find(kernel)};
     const uint32_t named =
         trusted && kernel.external_id != kNoId ? ops.First(kernel.external_id) : kNone32;
@@ -160,6 +178,7 @@ LinkedProfile LinkKernels(const Profile& profile, const CallFinder& calls, const
     linked.links.push_back(link);
   }
   linked.labels = labels.Take();
+  linked.graph_copies = GraphCopies(profile, linked.links);
   return linked;
 }
 

@@ -4,6 +4,7 @@
 #include "trace/profile.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/hash_stream.h"
@@ -83,6 +84,11 @@ class ProfileBuilder : public EventSink {
   IdList idle_;  // correlation ids of calls that were left out
   std::string scratch_;
   TextId unasked_ = kNoText;
+  struct KnownArguments {
+    uint32_t lists = 0;
+    TextId arguments = kNoText;
+  };
+  std::array<KnownArguments, 1024> known_;  // of lists that came before
   EventParser parser_;
   StringTable threads_;
   StringTable streams_;
@@ -151,7 +157,7 @@ bool ProfileBuilder::NeedsIdleCalls() const {
   const IdIndex launching(profile_.calls.size(),
                           [&](uint32_t row) { return profile_.calls[row].correlation; });
   std::vector<uint64_t> missing;
-  for (const Launch& kernel : profile_.kernels) {
+  for (const Launch kernel : profile_.kernels) {
     if (launching.First(kernel.correlation) == kNone32) missing.push_back(kernel.correlation);
   }
   if (missing.empty()) return false;
@@ -221,7 +227,12 @@ TextId ProfileBuilder::Arguments(TextId name, const EventFields& fields) {
       return unasked_;
     }
   }
-  return InternOpTexts(texts, profile_.text, scratch_);
+  if (fields.lists == 0) return InternOpTexts(texts, profile_.text, scratch_);
+  KnownArguments& known = known_[fields.lists % known_.size()];
+  if (known.lists != fields.lists) {
+    known = {fields.lists, InternOpTexts(texts, profile_.text, scratch_)};
+  }
+  return known.arguments;
 }
 
 void ProfileBuilder::TakeGpuRange(const EventFields& fields, int64_t start, int64_t dur) {
@@ -315,7 +326,7 @@ std::string ContentHash(const Profile& profile) {
   add(static_cast<uint64_t>(profile.ops.size()));
   std::vector<uint64_t> names(profile.text.size());
   for (const auto* launches : {&profile.kernels, &profile.copies}) {
-    for (const Launch& launch : *launches) {
+    for (const Launch launch : *launches) {
       uint64_t& name = names[launch.name];
       if (name == 0) name = HashText(profile.text.Text(launch.name));
       add(launch.start_ns, launch.dur_ns, launch.device, name);

@@ -15,28 +15,12 @@
 #include "base/result.h"
 #include "trace/byte_source.h"
 #include "trace/event_splitter.h"
+#include "trace/launches.h"
 #include "trace/op_texts.h"
 #include "trace/rows.h"
 #include "trace/string_table.h"
 
 namespace roofmark::trace {
-
-inline constexpr uint64_t kNoId = UINT64_MAX;
-inline constexpr uint32_t kNone32 = UINT32_MAX;
-
-enum class LaunchKind : uint8_t { kKernel, kCopy, kFill };
-
-// One execution on the device.
-struct Launch {
-  int64_t start_ns = 0;
-  int64_t dur_ns = 0;            // never negative
-  uint64_t correlation = kNoId;  // of the runtime call that launched it
-  uint64_t external_id = kNoId;  // of the operator that launched it, where it can be trusted
-  TextId name = kNoText;
-  int32_t device = 0;
-  uint32_t stream = kNone32;  // index of its stream's text
-  LaunchKind kind = LaunchKind::kKernel;
-};
 
 // A call of the CUDA or HIP runtime or driver.
 struct RuntimeCall {
@@ -103,8 +87,8 @@ inline constexpr std::string_view kWholeGraph = "[CUDA graph recorded as a whole
 struct Profile {
   ProfileFormat format = ProfileFormat::kKineto;
   StringTable text;
-  Rows<Launch> kernels;
-  Rows<Launch> copies;      // copies and fills
+  Launches kernels;
+  Launches copies;          // copies and fills
   Rows<RuntimeCall> calls;  // calls that launch nothing only where a launch names them
   Rows<CpuOp> ops;
   // By operator: its number in an execution trace of the same run (execution_trace.h), kNone32

@@ -382,18 +382,20 @@ void RocprofReader::Resolve() {
     return found == agents_.end() ? handle : found->second;
   };
   for (size_t i = 0; i < kernel_ids_.size(); ++i) {
-    Launch& kernel = profile_.kernels[first_kernel_ + i];
+    Launch kernel = profile_.kernels[first_kernel_ + i];
     const auto symbol = symbols_.find(kernel_ids_[i]);
     kernel.name = symbol == symbols_.end() || symbol->second.empty()
                       ? out_.NamelessKernel(kernel_ids_[i])
                       : profile_.text.Intern(symbol->second);
     kernel.device = device(kernel.device);
+    profile_.kernels.Set(first_kernel_ + i, kernel);
   }
   for (size_t i = 0; i < copy_operations_.size(); ++i) {
-    Launch& copy = profile_.copies[first_copy_ + i];
+    Launch copy = profile_.copies[first_copy_ + i];
     copy.name = profile_.text.Intern(operation(copy_operations_[i]));
     // A copy belongs to the GPU of its two ends, to the destination's where both are.
     copy.device = device(agents_.contains(copy.device) ? copy.device : copy_sources_[i]);
+    profile_.copies.Set(first_copy_ + i, copy);
   }
   for (size_t i = 0; i < call_operations_.size(); ++i) {
     profile_.calls[first_call_ + i].name = profile_.text.Intern(operation(call_operations_[i]));

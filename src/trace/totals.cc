@@ -13,7 +13,7 @@ namespace {
 void CountDistinct(const Profile& profile, Totals& totals) {
   std::vector<bool> seen(profile.text.size());
   uint64_t without = 0;
-  for (const Launch& kernel : profile.kernels) {
+  for (const Launch kernel : profile.kernels) {
     if (!seen[kernel.name]) {
       seen[kernel.name] = true;
       ++totals.names;
@@ -29,27 +29,30 @@ void CountDistinct(const Profile& profile, Totals& totals) {
 }  // namespace
 
 Totals ComputeTotals(const Profile& profile) {
-  return ComputeTotals(profile, CallFinder(profile), OpsByExternalId(profile),
-                       ComputeExposure(profile.kernels));
+  Totals totals = ComputeTotals(profile, CallFinder(profile), OpsByExternalId(profile));
+  AddExposure(ComputeExposure(profile.kernels), totals);
+  return totals;
 }
 
-Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const IdIndex& ops,
-                     const Exposure& exposure) {
+void AddExposure(const Exposure& exposure, Totals& totals) {
+  totals.union_ns = exposure.union_ns;
+  totals.devices = exposure.devices;
+}
+
+Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const IdIndex& ops) {
   Totals totals{.events = profile.events,
                 .kernels = profile.kernels.size(),
                 .python_events = profile.python_events,
                 .user_annotations = profile.user_annotations,
                 .neg_dur = profile.loss.negative_dur};
-  totals.union_ns = exposure.union_ns;
-  totals.devices = exposure.devices;
-  for (const Launch& copy : profile.copies) {
+  for (const Launch copy : profile.copies) {
     if (copy.kind != LaunchKind::kCopy) continue;
     ++totals.memcpy;
     totals.memcpy_ns += copy.dur_ns;
   }
   CountDistinct(profile, totals);
   for (uint32_t row = 0; row < profile.kernels.size(); ++row) {
-    const Launch& kernel = profile.kernels[row];
+    const Launch kernel = profile.kernels[row];
     totals.sum_kernel_ns += kernel.dur_ns;
     const uint32_t call = calls.Find(kernel);
     const bool node = !profile.node_of.empty() && profile.node_of[row] != kNone32;

@@ -34,9 +34,10 @@ struct Totals {
 };
 
 Totals ComputeTotals(const Profile& profile);
-// The same with what has been made already.
-Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const IdIndex& ops,
-                     const Exposure& exposure);
+// The same with what has been made already, and without union_ns and devices, which the exposure of
+// the kernels adds.
+Totals ComputeTotals(const Profile& profile, const CallFinder& calls, const IdIndex& ops);
+void AddExposure(const Exposure& exposure, Totals& totals);
 
 // Whether External id names operators here: in old profiles it repeats the correlation id.
 bool ExternalIdsAreReal(const Totals& totals);

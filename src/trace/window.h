@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a profile that is in memory: a contiguous buffer that slides over the source. It
-// grows only when one event does not fit.
+// grows only when one event does not fit. A large plain file is not copied there: the window then
+// slides over its pages, and only the end of the file is read.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "trace/byte_source.h"
+#include "trace/mapped_file.h"
 
 namespace roofmark::trace {
 
@@ -20,7 +22,7 @@ class Window {
 
   explicit Window(ByteSource& source);
 
-  const char* data() const { return buffer_.data() + begin_; }
+  const char* data() const { return base_ + begin_; }
   size_t size() const { return end_ - begin_; }
   std::string_view text() const { return {data(), size()}; }
   uint64_t offset() const { return offset_; }  // of data()[0] in the inflated profile
@@ -31,11 +33,17 @@ class Window {
   Result<bool> Grow();
 
  private:
+  bool GrowMapped();
+  Result<void> LeaveMapped();
+
   ByteSource& source_;
+  MappedFile* mapped_ = nullptr;  // where base_ points into it
+  const char* base_ = nullptr;
   std::vector<char> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
   uint64_t offset_ = 0;
+  bool started_ = false;
   bool ended_ = false;
 };
 
