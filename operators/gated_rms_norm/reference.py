@@ -30,8 +30,8 @@ def inputs(shape, seed, regime, device):
             gate = torch.where(rows.uniform((part, columns), gen) < 1.0 / 64, gate * 60.0, gate)
         return gate - 1.0 if regime == "offset" else gate
 
-    rows.fill(x, lambda part, columns: rows.stream(part, columns, regime, gen))
-    rows.fill(z, draw_gate)
+    rows.fill(x, lambda part, columns: rows.stream(part, columns, regime, gen), gen)
+    rows.fill(z, draw_gate, gen)
     if regime == "heavy_tail":
         z[0, 0], z[-1, -1] = 100.0, -100.0
     return {"x": x, "weight": weight.to(torch.bfloat16), "z": z}

@@ -46,7 +46,7 @@ def inputs(shape, seed, regime, device):
 
     x = torch.empty((m, k), dtype=torch.bfloat16, device=device)
     w = torch.empty((n, k), dtype=torch.bfloat16, device=device)
-    return {"x": rows.fill(x, draw_x), "w": rows.fill(w, draw_w)}
+    return {"x": rows.fill(x, draw_x, gen), "w": rows.fill(w, draw_w, gen)}
 
 
 def reference(shape, x, w):

@@ -20,7 +20,7 @@ def inputs(shape, seed, regime, device):
     def draw(count, columns):
         return rows.stream(count, columns, regime, gen, small=4e-4 / float(columns) ** 0.5)
 
-    return {"x": rows.fill(x, draw)}
+    return {"x": rows.fill(x, draw, gen)}
 
 
 def reference(shape, x):

@@ -32,7 +32,7 @@ def inputs(shape, seed, regime, device):
         mean = side * (0.75 + 0.5 * rows.uniform((count, 1), gen))
         return stream + mean * stream.pow(2).mean(dim=-1, keepdim=True).sqrt()
 
-    rows.fill(x, draw)
+    rows.fill(x, draw, gen)
     return {"x": x, "weight": weight.to(torch.bfloat16), "bias": bias.to(torch.bfloat16)}
 
 

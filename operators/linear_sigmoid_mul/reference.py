@@ -47,10 +47,10 @@ def inputs(shape, seed, regime, device):
         return post
 
     return {
-        "hidden_states": rows.fill(torch.empty((tokens, hidden), **bf16), draw_hidden),
-        "weight": rows.fill(torch.empty((features, hidden), **bf16), draw_weight),
+        "hidden_states": rows.fill(torch.empty((tokens, hidden), **bf16), draw_hidden, gen),
+        "weight": rows.fill(torch.empty((features, hidden), **bf16), draw_weight, gen),
         "bias": rows.normal((features,), gen).to(torch.bfloat16),
-        "post_mul_mat": rows.fill(torch.empty((tokens, features), **bf16), draw_post),
+        "post_mul_mat": rows.fill(torch.empty((tokens, features), **bf16), draw_post, gen),
     }
 
 

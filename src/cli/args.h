@@ -71,6 +71,7 @@ struct SuiteArgs {
   fs::path previous;                      // build: the suite that it follows; empty = none
   fs::path smooth;                        // build: aggregate of an earlier window; empty = none
   std::optional<double> new_weight;       // build: of the newer window; absent = by variances
+  std::string phase_mix;                  // build: "prefill=0.3,decode=0.7"; empty = as mined
   fs::path judged;                        // build: store of earlier rounds; empty = none
   fs::path rotation;                      // build: where a secret second draw goes; empty = none
   fs::path stubs;                         // build: where cards to fill in go; empty = none

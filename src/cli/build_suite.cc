@@ -61,6 +61,9 @@ Result<suite::BuildOptions> OptionsOf(const SuiteArgs& args, const Aggregate& ag
   options.impute = args.impute;
   options.new_weight = args.new_weight;
   if (!args.judged.empty()) options.select.attained = TRY(ReadAttained(args.judged));
+  if (!args.phase_mix.empty()) {
+    options.phase_mix = TRY_IN(suite::ParsePhaseMix(args.phase_mix), "--phase-mix");
+  }
   if (args.busy) options.share_of = suite::ShareKind::kBusy;
   if (const std::optional<DeviceCard> card = TRY(DeviceOfFleet(aggregate))) {
     options.cost = [card = *card](const Workload& workload) {

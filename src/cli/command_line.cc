@@ -61,7 +61,8 @@ void AddSelection(CLI::App* verb, Selection* selection) {
       ->delimiter(',');
   verb->add_option("--tier", selection->tier, "published, corrected, small, imported or all");
   verb->add_option("--suite", selection->suite,
-                   "published-440, production-1, or a file written by `suite build`");
+                   "published-440, production-1, a file written by `suite build`, or a release's "
+                   "folder");
   verb->add_option("--operators", selection->operators_folder,
                    "folder written by `suite import`, instead of the shipped operators");
 }
@@ -101,8 +102,10 @@ void AddMine(CLI::App* app, Chosen* chosen) {
       ->group("");  // what the parts themselves are started with
   verb->add_flag("--unknown", args->unknown,
                  "list the kernels that no rule claims, largest first, and as rules to finish");
-  auto* explain = verb->add_option("--explain", args->explain,
-                                   "instead: which rule claims kernels of this name, and why");
+  auto* explain =
+      verb->add_option("--explain", args->explain,
+                       "instead: which rule claims kernels of this name or operator, why, and "
+                       "where their shapes are from");
   verb->add_flag("--check", args->check, "instead: what each profile lacks, and how to record it")
       ->excludes(explain);
   AddJson(verb, &args->format);
@@ -136,6 +139,10 @@ void AddSuiteBuild(CLI::App* verb, SuiteArgs* args) {
       ->check(CLI::Range(0.0, 1.0));
   verb->add_option("--seed", args->seed, "build, diff: of draws and permutations (default: 1)");
   verb->add_flag("--busy", args->busy, "build: weigh by busy instead of paid card time");
+  verb->add_option(
+      "--phase-mix", args->phase_mix,
+      "build: weigh phases by another mix than the recorded one, without mining again: "
+      "prefill=0.3,decode=0.7 (of the time that these have together)");
   verb->add_option("--previous", args->previous,
                    "build: the suite that this one follows; its shapes keep their ids, and leave "
                    "one refresh later");

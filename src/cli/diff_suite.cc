@@ -67,7 +67,11 @@ void PrintText(const suite::FleetDiff& diff) {
                PhaseName(row.phase), 100 * row.before, 100 * row.after, Points(change),
                Points(row.mix), Points(row.within));
   }
-  if (unchanged > 0) fmt::print("{} more did not change\n", unchanged);
+  if (unchanged > 0) {
+    const bool all = unchanged == diff.rows.size();
+    fmt::print("{}{} did not change\n", all ? "all " : "",
+               all ? std::to_string(unchanged) : fmt::format("{} more", unchanged));
+  }
   for (const std::string& name : diff.gone) fmt::print("gone: {}\n", name);
   for (const std::string& name : diff.fresh) fmt::print("new: {}\n", name);
   fmt::print(

@@ -135,6 +135,19 @@ Result<void> PrintSelection(const Json& suite) {
   return {};
 }
 
+// "prefill 41.2 -> 30.0 %"
+Result<void> PrintMix(const Json& suite) {
+  if (suite.Find("phase_mix") == nullptr) return {};
+  std::string text;
+  for (const Json& phase : TRY(suite.ArrayAt("phase_mix"))->array()) {
+    text +=
+        fmt::format("{}{} {:.1f} -> {:.1f} %", text.empty() ? "" : ", ", TRY(phase.String("phase")),
+                    100 * TRY(phase.Double("mined")), 100 * TRY(phase.Double("weighed")));
+  }
+  fmt::print("phases reweighed, recorded -> asked: {}\n", text);
+  return {};
+}
+
 Result<void> PrintRefresh(const Json& suite) {
   if (const Json* smoothing = suite.Find("smoothing")) {
     const double now = 100 * TRY(smoothing->Double("new_weight"));
@@ -175,6 +188,7 @@ Result<void> PrintMinedSuite(const Json& suite) {
       "unattributed\n",
       TRY(suite.ArrayAt("workloads"))->array().size(), 100 * TRY(suite.Double("coverage")),
       100 * TRY(suite.Double("unattributed")));
+  TRY(PrintMix(suite));
   TRY(PrintUnshaped(suite));
   TRY(PrintSelection(suite));
   return PrintRefresh(suite);

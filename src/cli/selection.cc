@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "suite/from_aggregate.h"
 #include "suite/named_suite.h"
+#include "suite/released_suite.h"
 
 namespace roofmark::cli {
 namespace {
@@ -37,6 +38,7 @@ Result<suite::Suite> LoadSelection(const Selection& selection, const std::string
   if (name.ends_with(".toml") || TRY(suite::IsNamedSuite(name))) {
     return suite::LoadNamedSuite(name, wanted);
   }
+  if (fs::is_directory(selection.suite)) return suite::LoadReleasedSuite(selection.suite, wanted);
   return suite::LoadWeightedSuite(selection.suite, wanted);
 }
 

@@ -39,6 +39,13 @@ std::string RemarkOn(const ProfileAggregate& aggregate, const trace::ProfileSumm
   return std::string(Trim(remark));
 }
 
+// Of many profiles one name says little: p-0004.json.gz may be in every application's folder.
+std::string NameToShow(const fs::path& path, bool of_many) {
+  const std::string name = path.filename().string();
+  const std::string folder = path.parent_path().filename().string();
+  return of_many && !folder.empty() ? folder + "/" + name : name;
+}
+
 // A line; without one where there is nothing to remark and `remarks_only`. Returns whether it did.
 bool PrintSummary(const trace::ProfileSummary& summary, bool remarks_only) {
   const ProfileAggregate& aggregate = summary.aggregate;
@@ -51,7 +58,7 @@ bool PrintSummary(const trace::ProfileSummary& summary, bool remarks_only) {
   const std::string remark = RemarkOn(aggregate, summary, unattributed);
   if (remarks_only && remark.empty()) return false;
   fmt::print("{:40} {:>12.1f}% {:>8} {:>10} {:>7.1f}%  {}\n",
-             fs::path(summary.json.Find("profile")->as_string()).filename().string(),
+             NameToShow(summary.json.Find("profile")->as_string(), remarks_only),
              Percent(unattributed, aggregate.busy_ns), aggregate.launches,
              HumanTime(static_cast<double>(aggregate.busy_ns)), Percent(shaped, aggregate.busy_ns),
              remark);
@@ -76,16 +83,18 @@ Result<int> Mine(const MineArgs& args) {
   if (args.on != "threads") return MineElsewhere(args);
   const trace::Rules rules = TRY(trace::Rules::LoadDefault());
   const bool text = args.format == Format::kText;
-  if (text) {
-    fmt::print("{:40} {:>13} {:>8} {:>10} {:>8}\n", "profile", "unattributed", "kernels",
-               "GPU time", "shaped");
-  }
   std::map<std::string, trace::UnknownKernel> unknown;
   int64_t busy_ns = 0;
   size_t left_out = 0;
+  bool begun = false;
   Progress progress("mining");
   const auto sink = [&](const trace::ProfileSummary& summary, size_t done, size_t total) {
     if (text) {
+      if (!begun) {
+        fmt::print("{:40} {:>13} {:>8} {:>10} {:>8}\n", "profile", "unattributed", "kernels",
+                   "GPU time", "shaped");
+      }
+      begun = true;
       left_out += PrintSummary(summary, total > kShortList) ? 0 : 1;
     } else {
       fmt::print("{}\n", trace::SummaryToJson(summary).Dump());
@@ -102,8 +111,10 @@ Result<int> Mine(const MineArgs& args) {
   const pipeline::MinedFleet fleet = TRY(pipeline::MineFleet(args.profiles, rules, sink));
   for (const std::string& why : fleet.skipped) fmt::print(stderr, "skipped: {}\n", why);
   if (!args.out.empty()) TRY(WriteFile(args.out, fleet.aggregate.ToJson().Dump() + "\n"));
-  if (args.unknown) PrintUnknown(Sorted(unknown), busy_ns, args.format);
-  if (!text) return 0;
+  if (!text) {
+    if (args.unknown) PrintUnknown(Sorted(unknown), busy_ns, args.format);
+    return 0;
+  }
   if (left_out > 0) {
     fmt::print("{} profiles with nothing to remark are left out (--json lists them)\n", left_out);
   }
@@ -113,6 +124,8 @@ Result<int> Mine(const MineArgs& args) {
     fmt::print("\naggregate of {} profile{}: {}\n", profiles, profiles == 1 ? "" : "s",
                args.out.string());
   }
+  // Last, so that what was asked for is what one sees.
+  if (args.unknown) PrintUnknown(Sorted(unknown), busy_ns, args.format);
   return 0;
 }
 

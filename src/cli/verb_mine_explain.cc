@@ -38,10 +38,12 @@ Result<size_t> ForEachProfile(const MineArgs& args, const Show& show) {
 Json ToJson(const trace::Explanation& explanation, const Json& profile) {
   Json lines = Json::MakeArray();
   for (const std::string& line : explanation.lines) lines.Push(line);
+  const std::string_view from = trace::ShapeFromName(explanation.shape_from);
   return std::move(Json::MakeObject()
                        .Set("profile", profile)
                        .Set("launches", explanation.launches)
                        .Set("sum_ns", explanation.sum_ns)
+                       .Set("shape_from", from.empty() ? Json() : Json(from))
                        .Set("lines", std::move(lines)));
 }
 
@@ -74,8 +76,8 @@ Result<int> ExplainKernels(const MineArgs& args) {
   }));
   if (matches > 0) return 0;
   return Fail(ErrorKind::kNotFound,
-              fmt::format("no kernel's name holds '{}': give a part of a name as `mine --unknown` "
-                          "or an aggregate has it",
+              fmt::format("no kernel's name holds '{}', and no kernel is of an operator of that "
+                          "name: `mine` lists the operators, `mine --unknown` names of kernels",
                           args.explain));
 }
 

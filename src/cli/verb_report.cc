@@ -40,15 +40,21 @@ report::Roof RoofOf(const Workload& workload, const DeviceCard& card,
   return {.sol_ns = sol.sol_ns, .bound_by = sol.bound_by};
 }
 
+// Where a device has no card, nobody can tell which of the fleet's devices it is, and what another
+// one needs says nothing of it.
+double DeployedNs(const Workload& workload, const std::optional<DeviceCard>& card) {
+  if (card) return score::MinedDeployedNs(workload, *card);
+  return workload.deployed_by_device.empty() ? workload.deployed_ns : 0;
+}
+
 report::WorkloadRow RowOf(const Workload& workload, const std::optional<DeviceCard>& card) {
-  report::WorkloadRow row{
-      .op = workload.op->name,
-      .shape = workload.shape.id,
-      .phase = workload.shape.phase,
-      .detail = Detail(workload),
-      .weight = workload.weight,
-      .bytes = workload.traffic.Total(),
-      .deployed_ns = card ? score::MinedDeployedNs(workload, *card) : workload.deployed_ns};
+  report::WorkloadRow row{.op = workload.op->name,
+                          .shape = workload.shape.id,
+                          .phase = workload.shape.phase,
+                          .detail = Detail(workload),
+                          .weight = workload.weight,
+                          .bytes = workload.traffic.Total(),
+                          .deployed_ns = DeployedNs(workload, card)};
   for (size_t engine = 0; engine < kEngineCount; ++engine) {
     if (workload.work[engine] > row.ops) {
       row.ops = workload.work[engine];
@@ -88,7 +94,8 @@ Result<void> AddScores(const suite::Suite& suite, const DeviceCard& card, report
     const score::ScoreOptions options{.kind = kind,
                                       .against = card.datasheet.present
                                                      ? roofline::CeilingKind::kDatasheet
-                                                     : roofline::CeilingKind::kMeasured};
+                                                     : roofline::CeilingKind::kMeasured,
+                                      .drawn = &suite.draws};
     for (const score::ScoreRow& row :
          TRY(score::ComputeScores(suite.workloads, run->verdicts, card, options))) {
       run->scores.push_back(RowOf(row));

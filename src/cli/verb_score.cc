@@ -61,6 +61,20 @@ void PrintRow(const score::ScoreRow& row) {
   fmt::print("{}\n", line);
 }
 
+// How much of the score rests on draws, and what other draws would change.
+void PrintSampling(const score::SamplingError& sampling) {
+  if (sampling.draws == 0) return;
+  fmt::print(
+      "  {} drawn workload{} stand{} for {} of the weight: the intervals hold what other "
+      "draws would give (standard error of S {:.3f})\n",
+      sampling.draws, sampling.draws == 1 ? "" : "s", sampling.draws == 1 ? "s" : "",
+      Percent(sampling.drawn), sampling.error);
+  if (sampling.unknown > 0) {
+    fmt::print("  but not of {} of it, whose draws are too few to tell: build with more --shapes\n",
+               Percent(sampling.unknown));
+  }
+}
+
 void PrintTable(const std::vector<score::ScoreRow>& rows) {
   const score::ScoreRow* before = nullptr;
   for (const score::ScoreRow& row : rows) {
@@ -79,6 +93,7 @@ void PrintTable(const std::vector<score::ScoreRow>& rows) {
             "  if all weight were in the phase that scores least, or most: S {:.3f} to {:.3f}\n",
             row.phase_extremes->first, row.phase_extremes->second);
       }
+      PrintSampling(row.sampling);
       for (const std::string& note : row.notes) fmt::print("  note: {}\n", note);
     }
     before = &row;
@@ -170,7 +185,8 @@ Result<int> Score(const ScoreArgs& args) {
       score::ComputeScores(suite.workloads, verdicts, card,
                            {.kind = TRY(score::ParseScoreKind(args.kind)),
                             .against = card.datasheet.present ? roofline::CeilingKind::kDatasheet
-                                                              : roofline::CeilingKind::kMeasured}));
+                                                              : roofline::CeilingKind::kMeasured,
+                            .drawn = &suite.draws}));
   if (rows.empty()) {
     return Fail(ErrorKind::kNotFound,
                 "the store has no verdict on the selected workloads; judge them, or select others "

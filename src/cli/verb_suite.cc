@@ -102,6 +102,14 @@ Result<int> ShowSuite(const SuiteArgs& args) {
 Result<int> ShowMined(const SuiteArgs& args) {
   const std::string where = "reading suite " + args.name;
   const Json suite = TRY(ReadJson(args.name));
+  const Json* format = suite.Find("format");
+  if (format != nullptr && format->is_string() &&
+      format->as_string().starts_with("roofmark-aggregate/")) {
+    return Fail(ErrorKind::kInput,
+                where +
+                    ": it is an aggregate; `suite build` makes a suite of it, and `mine` shows "
+                    "what it holds");
+  }
   TRY_IN(suite::ShapesOfSuite(suite), where);
   if (args.format == Format::kJson) {
     for (const Json& workload : suite.Find("workloads")->array()) {
@@ -120,6 +128,13 @@ Result<int> Show(const SuiteArgs& args) {
                 "suite show needs an operator or a suite: roofmark suite show published-440");
   }
   if (args.name.ends_with(".json")) return ShowMined(args);
+  // An operator may have the name of a folder.
+  if (fs::exists(fs::path(args.name) / "MANIFEST.json")) {
+    return Fail(ErrorKind::kUsage,
+                fmt::format("{} is a release: `suite verify {}` says whether it is whole, and "
+                            "`roofline --suite {}` lists its workloads",
+                            args.name, args.name, args.name));
+  }
   if (args.name.ends_with(".toml") || TRY(suite::IsNamedSuite(args.name))) return ShowSuite(args);
   const suite::Suite suite =
       TRY_IN(suite::LoadSuite({.operators = {args.name}}, args.selection.operators_folder),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "base/hash.h"
@@ -35,13 +36,13 @@ class Bench {
 
   // Fresh inputs and their expected outputs; before that, the outputs of other inputs in got.
   Result<void> Draw(const std::string& regime) {
-    TRY(reference_.Inputs(kIn, workload_, RandomSeed(), regime));
+    TRY(FillInputs(regime));
     TRY(got_->Poison());
     TRY(reference_.Expected(kIn, kGot, workload_));
     return DrawOnce(regime);
   }
   Result<void> DrawOnce(const std::string& regime) {
-    TRY(reference_.Inputs(kIn, workload_, RandomSeed(), regime));
+    TRY(FillInputs(regime));
     TRY(want_->Poison());
     return reference_.Expected(kIn, kWant, workload_);
   }
@@ -49,6 +50,11 @@ class Bench {
   Result<worker::Answer<bool>> Run(const std::string& program) {
     TRY(got_->Poison());
     return reference_.RunProgram(program, kIn, kGot, workload_);
+  }
+
+  Result<void> FillInputs(const std::string& regime) {
+    const std::array draws = {gate::Draw{.arena = kIn, .seed = RandomSeed()}};
+    return reference_.Inputs(draws, workload_, regime);
   }
 
   // The comparison refuses expected outputs that are not finite.

@@ -92,7 +92,7 @@ Result<bool> Pair::TimeGroup(Side& side, const std::vector<size_t>& slots,
 // values, nor on these before his calls.
 Result<void> Pair::Refill(const std::vector<size_t>& slots) {
   for (Side& side : sides_) side.contestant.Quiet(bench_.stopwatch);
-  for (const size_t slot : slots) TRY(session_.Refill(slot, "typical"));
+  TRY(session_.Refill(slots, "typical"));
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "gate/cuda_provenance.h"
 #include "gate/ghost.h"
 #include "gate/ledger.h"
+#include "gate/recompile.h"
 #include "gate/static_check.h"
 #include "meter/cubin.h"
 
@@ -37,6 +38,10 @@ std::vector<std::string> ThreadLimits(const device::DeviceInfo& device) {
     limits.push_back(fmt::format("{}={}", name, threads));
   }
   return limits;
+}
+
+bool CompilesByTriton(Lane lane) {
+  return lane == Lane::kTriton || lane == Lane::kGluon;
 }
 
 Result<void> CopyFile(const fs::path& from, const fs::path& to) {
@@ -191,6 +196,7 @@ bool Contestant::StartVerdict(const Workload& workload) {
                     .role = candidate_.role,
                     .device = device_.name,
                     .mode = candidate_.mode};
+  code.clear();
   gate_ = Gate::kCompile;
   if (compile_outcome_ != Outcome::kNotRun) {
     Refuse(Gate::kCompile, compile_outcome_, compile_reason_);
@@ -252,9 +258,7 @@ Result<bool> Contestant::Ask(const Json& request, double timeout_s, Json* reply,
 
 worker::WorkerSpec Contestant::SpecOfWorker() const {
   std::vector<std::string> environment = ThreadLimits(device_);
-  const bool compiles_by_triton =
-      candidate_.lane == Lane::kTriton || candidate_.lane == Lane::kGluon;
-  if (compiles_by_triton) environment.emplace_back("ROOFMARK_AHEAD=triton");
+  if (CompilesByTriton(candidate_.lane)) environment.emplace_back("ROOFMARK_AHEAD=triton");
   return {
       .kind = IsNative(candidate_.lane) ? worker::WorkerKind::kNative : worker::WorkerKind::kPython,
       .device = device_.kind,
@@ -270,6 +274,7 @@ Result<void> Contestant::Prestart() {
   if (candidate_.role == Role::kCandidate && HasGhost(candidate_.lane, device_.kind)) {
     ghost_ = TRY(Make(candidate_, op_, device_));
     ghost_->spare_ = TRY(worker::SpawnWorker(ghost_->SpecOfWorker()));
+    if (CompilesByTriton(candidate_.lane)) recompiler().Spawn();
   }
   return {};
 }
@@ -316,6 +321,7 @@ Result<bool> Contestant::Begin(const Workload& workload, device::Device& device,
     if (!TRY(StartWorker())) return false;
   }
   gate_ = Gate::kCorrectness;
+  first_call_ = true;
   const int64_t lent = inputs.front()->layout().bytes + device::LayOut(workload.outputs).bytes;
   memory_.Allow(AllowanceFor(candidate_.role, lent * static_cast<int64_t>(inputs.size()),
                              device.info().memory_bytes));
@@ -365,12 +371,17 @@ Result<void> Contestant::End() {
 Result<bool> Contestant::Call(size_t slot) {
   const Stretch stretch(Part::kCalls, account());
   gate_ = Gate::kCorrectness;
-  return Ask(Json::MakeObject()
-                 .Set("do", "call")
-                 .Set("in", InputName(slot))
-                 .Set("out", OutputName(slot))
-                 .Set("workspace", workspace_ ? kWorkspace : ""),
-             call_timeout_s_);
+  const bool called = TRY(Ask(Json::MakeObject()
+                                  .Set("do", "call")
+                                  .Set("in", InputName(slot))
+                                  .Set("out", OutputName(slot))
+                                  .Set("workspace", workspace_ ? kWorkspace : ""),
+                              call_timeout_s_));
+  // What the first call on a workload has compiled is what the others will run.
+  if (called && recompiler_ != nullptr && std::exchange(first_call_, false)) {
+    recompiler_->BeginAhead(scratch());
+  }
+  return called;
 }
 
 Result<bool> Contestant::Prepare(Stopwatch& stopwatch) {

@@ -24,6 +24,8 @@
 
 namespace roofmark::gate {
 
+class Recompiler;
+
 class Contestant {
  public:
   static Result<std::unique_ptr<Contestant>> Make(Candidate candidate, const Operator& op,
@@ -104,9 +106,13 @@ class Contestant {
   // cannot be made.
   Result<std::unique_ptr<Contestant>> MakeGhost(std::string* why_not);
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
+  // Who compiles its code again (recompile.h); made at the first use.
+  Recompiler& recompiler();
 
   Verdict verdict;
   bool vouched = false;  // a ghost replay has found nothing against it
+  // Code objects of this verdict that its compiler has yet to make again (recompile.h).
+  std::vector<std::string> code;
 
  private:
   static constexpr const char* kWorkspace = "workspace";
@@ -157,6 +163,8 @@ class Contestant {
   std::unique_ptr<worker::Worker> worker_;
   std::unique_ptr<worker::Worker> spare_;  // spawned, not greeted
   std::unique_ptr<Contestant> ghost_;  // with a spare worker, and kernels that are not yet there
+  std::shared_ptr<Recompiler> recompiler_;
+  bool first_call_ = false;  // on this workload
   bool prepared_ = false;
   MemoryWatch memory_;
   bool retire_ = false;

@@ -9,6 +9,7 @@
 #include "gate/evidence.h"
 #include "gate/fitness.h"
 #include "gate/performance.h"
+#include "gate/recompile.h"
 #include "gate/sanitize.h"
 #include "gate/session.h"
 
@@ -70,12 +71,15 @@ Result<std::vector<Verdict>> JudgeWorkload(const Workload& workload, const Sol& 
     if (!ran) return std::unexpected(ran.error());
   }
   std::vector<Verdict> verdicts;
-  for (const Contestant* contestant : contestants) {
+  for (Contestant* contestant : contestants) {
     CHECK(contestant->decided());
     verdicts.push_back(contestant->verdict);
     // Nobody draws from the secret any more.
     AddCircumstances(workload, bench.device.info().kind, sol, options, secret,
                      &verdicts.back().evidence);
+    if (options.settle) {
+      SettleVerdict(contestant->code, Patience::kWait, contestant, &verdicts.back());
+    }
   }
   return verdicts;
 }

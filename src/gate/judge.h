@@ -32,6 +32,9 @@ struct JudgeOptions {
   const Contestant* baseline = nullptr;
   // The error rate of each comparison (paired_blocks.h): the run's, divided by how many it makes.
   double line_error_rate = 0;
+  // Whether JudgeWorkload waits for what makes candidates' code again. Who sets it to false has
+  // verdicts that SettleVerdict (recompile.h) has to complete with each contestant's `code`.
+  bool settle = true;
   // Whether those that passed are also asked whether they are fit for serving (fitness.h).
   bool check_fitness = false;
   // Whether candidates that are right also make a call under compute-sanitizer (sanitize.h).

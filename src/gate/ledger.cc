@@ -23,6 +23,7 @@ constexpr std::array<PartFacts, kPartCount> kFacts = {{
     {"timing", PartKind::kMeasuring},
     {"flush", PartKind::kMeasuring},
     {"attribution", PartKind::kMeasuring},
+    {"recompile", PartKind::kMeasuring},
     {"arenas", PartKind::kOverhead},
     {"waiting", PartKind::kNotOurs},
     {"store", PartKind::kOverhead},
@@ -66,6 +67,11 @@ void Ledger::Add(Part part, const std::string& who, double seconds) {
   } else {
     ahead_[index] += seconds;
   }
+}
+
+void Ledger::AddAhead(Part part, double seconds) {
+  const std::scoped_lock lock(mutex_);
+  ahead_[static_cast<size_t>(part)] += seconds;
 }
 
 Ledger::Totals Ledger::Read() const {

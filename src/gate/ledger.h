@@ -25,12 +25,13 @@ enum class Part {
   kTiming,       // timed batches
   kFlush,        // cold caches, where the judge makes them (on a CPU)
   kAttribution,  // who runs
+  kRecompile,    // waiting for compilers that make a candidate's code again
   kArenas,       // making, mapping and unmapping memory
   kWaiting,      // for another judge that measures on this device
   kStore,        // archive and verdicts
   kOther,
 };
-inline constexpr size_t kPartCount = 13;
+inline constexpr size_t kPartCount = 14;
 std::string_view PartName(Part part);
 
 // What a part belongs to: the three things that a judge is for, or what it costs beside them.
@@ -56,6 +57,9 @@ class Ledger {
     double OverheadShare() const;
   };
   Totals Read() const;
+
+  // What other processes did for a part meanwhile, beside the judging thread.
+  void AddAhead(Part part, double seconds);
 
  private:
   friend class Stretch;

@@ -75,6 +75,16 @@ Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& rou
   return true;
 }
 
+// What repeating left in a slot will do for a warm-up.
+std::vector<size_t> SlotsToFill(const Session& session, Record record) {
+  std::vector<size_t> slots;
+  for (size_t slot = 0; slot < session.slots(); ++slot) {
+    if (record == Record::kWarmUp && session.regime(slot) == "typical") continue;
+    slots.push_back(slot);
+  }
+  return slots;
+}
+
 // Compares the chosen calls of all contestants that are still in.
 Result<void> CheckChosen(Session& session, const std::vector<Contestant*>& contestants,
                          const Round& round, const JudgeOptions& options,
@@ -119,11 +129,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
   size_t rounds = 0;
   for (Record record = Record::kWarmUp; !contestants.empty(); record = Record::kSamples) {
     for (Contestant* contestant : contestants) contestant->Quiet(bench.stopwatch);
-    for (size_t slot = 0; slot < session.slots(); ++slot) {
-      // What repeating left there will do for a warm-up.
-      if (record == Record::kWarmUp && session.regime(slot) == "typical") continue;
-      TRY(session.Refill(slot, "typical"));
-    }
+    TRY(session.Refill(SlotsToFill(session, record), "typical"));
     const Round round = DrawRound(session.slots(), &random);
     Shuffle(&contestants, &random);
     for (Contestant* contestant : contestants) {
@@ -147,7 +153,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
         continue;
       }
       timings[contestant].Add(who);
-      if (Enough(timings[contestant], plan)) {
+      if (Enough(timings[contestant], plan, bench.stopwatch)) {
         if (FellBack(timings[contestant], contestant->verdict.role, options.require_adoption)) {
           timings[contestant].called = TRY(contestant->NameCalls(round.order.front()));
         } else {

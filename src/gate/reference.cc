@@ -119,13 +119,16 @@ Result<void> Reference::Unmap(const std::string& name) {
   return Ask(UnmapRequest(name));
 }
 
-Result<void> Reference::Inputs(const std::string& arena, const Workload& workload, int64_t seed,
+Result<void> Reference::Inputs(std::span<const Draw> draws, const Workload& workload,
                                const std::string& regime) {
+  Json list = Json::MakeArray();
+  for (const Draw& draw : draws) {
+    list.Push(Json::MakeObject().Set("arena", draw.arena).Set("seed", draw.seed));
+  }
   return Ask(Json::MakeObject()
                  .Set("do", "inputs")
-                 .Set("arena", arena)
+                 .Set("draws", std::move(list))
                  .Set("shape", AxesToJson(workload.axes))
-                 .Set("seed", seed)
                  .Set("regime", regime));
 }
 

@@ -7,8 +7,10 @@
 // candidate.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,12 @@ struct AdmissionProgram {
   std::vector<std::string> regimes;  // of a wrong one
 };
 
+// A mapped arena to fill, and what its values are drawn from.
+struct Draw {
+  std::string arena;
+  int64_t seed = 0;
+};
+
 class Reference {
  public:
   static Result<Reference> Start(const Operator& op, DeviceKind device);
@@ -42,8 +50,8 @@ class Reference {
 
   Result<void> Map(const std::string& name, const device::Arena& arena);
   Result<void> Unmap(const std::string& name);
-  // Fills the mapped arena with fresh values drawn from (seed, regime).
-  Result<void> Inputs(const std::string& arena, const Workload& workload, int64_t seed,
+  // Fills mapped arenas with fresh values of a regime.
+  Result<void> Inputs(std::span<const Draw> draws, const Workload& workload,
                       const std::string& regime);
   // Computes the outputs for what lies in `in` now.
   Result<void> Expected(const std::string& in, const std::string& out, const Workload& workload);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 
@@ -123,20 +124,36 @@ std::vector<const device::Arena*> Session::inputs() const {
   return arenas;
 }
 
+Result<void> Session::Refill(std::span<const size_t> slots, const std::string& regime) {
+  std::vector<Draw> draws;
+  for (const size_t slot : slots) {
+    draws.push_back({.arena = InputName(slot), .seed = SeedOf(secret_, drawn_++)});
+  }
+  return Fill(slots, draws, regime);
+}
+
 Result<void> Session::Refill(size_t slot, const std::string& regime) {
-  return Refill(slot, regime, SeedOf(secret_, drawn_++));
+  return Refill(std::array{slot}, regime);
 }
 
 Result<void> Session::Refill(size_t slot, const std::string& regime, int64_t seed) {
+  return Fill(std::array{slot}, std::array{Draw{.arena = InputName(slot), .seed = seed}}, regime);
+}
+
+Result<void> Session::Fill(std::span<const size_t> slots, std::span<const Draw> draws,
+                           const std::string& regime) {
+  if (slots.empty()) return {};
   {
     const Stretch stretch(Part::kInputs);
     const Clock::time_point begin = Clock::now();
-    TRY(reference_.Inputs(InputName(slot), workload_, seed, regime));
-    refill_s_ = SecondsSince(begin);
+    TRY(reference_.Inputs(draws, workload_, regime));
+    refill_s_ = SecondsSince(begin) / static_cast<double>(slots.size());
   }
-  regimes_[slot] = regime;
   const Stretch stretch(Part::kCompare);
-  fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());
+  for (const size_t slot : slots) {
+    regimes_[slot] = regime;
+    fingerprints_[slot] = TRY(inputs_[slot]->Fingerprints());
+  }
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ class Session {
 
   // Fresh values in a slot, from a new secret seed.
   Result<void> Refill(size_t slot, const std::string& regime);
+  // The same in several, each from a seed of its own. One after the other would let two processes
+  // take turns on the device for each.
+  Result<void> Refill(std::span<const size_t> slots, const std::string& regime);
   // Gives `to` the values of `from`, at other addresses.
   Result<void> CopyInputs(size_t from, size_t to);
   // Of the values in a slot; empty before the first Refill.
@@ -48,7 +52,7 @@ class Session {
   // Computes expected outputs for what lies in the slot; they stay in want() until the next call.
   Result<void> Expect(size_t slot);
   device::Arena& want() { return *want_; }
-  // What the last Refill and the last Expect took; 0 before the first.
+  // What a slot of the last Refill, and the last Expect, took; 0 before the first.
   double refill_s() const { return refill_s_; }
   double expect_s() const { return expect_s_; }
 
@@ -62,6 +66,9 @@ class Session {
   Session(const Workload& workload, device::Device& device, Reference& reference)
       : workload_(workload), device_(device), reference_(reference), secret_(FreshSecret()) {}
   static std::string FreshSecret();
+  // Draws into slots[i] what draws[i] says.
+  Result<void> Fill(std::span<const size_t> slots, std::span<const Draw> draws,
+                    const std::string& regime);
 
   const Workload& workload_;
   device::Device& device_;

@@ -64,8 +64,9 @@ TimingPlan PlanFor(Effort effort, double sample_s);
 // Whether foreign code has the time of a candidate: its adoption is known, and under the required.
 bool FellBack(const Timing& timing, Role role, double required);
 
-// True when sampling can end: enough samples and full checks, and a narrow interval or no budget.
-bool Enough(const Timing& timing, const TimingPlan& plan);
+// True when sampling can end: enough samples and full checks, and a narrow interval or no budget;
+// and, where the clocks disagree, enough of the judge's own to be held against anyone.
+bool Enough(const Timing& timing, const TimingPlan& plan, const Stopwatch& stopwatch);
 
 // Relative width above which a result is called unstable instead of published as a number. The
 // widest of an honest kernel on an H200 was 11 %: at half of the places in memory where its outputs

@@ -74,6 +74,18 @@ TEST_F(ConcludeTest, ACallThatWorksForTheOthersRefuses) {
   EXPECT_EQ(Conclusion(timing).outcome, Outcome::kUnsynchronised);
 }
 
+TEST_F(ConcludeTest, AFirstCallThatMayFetchItsCodeMakesTheMeanTheTime) {
+  Timing timing = Steady();
+  const std::vector<double> times = {7'000, 1000, 1000, 1000, 1000, 1000};
+  for (int i = 0; i < 6; ++i) timing.uneven.Add(times, {0, 1, 2, 3, 4, 5});
+  timing.Settle();
+  const Verdict verdict = Conclusion(timing);
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed);
+  EXPECT_DOUBLE_EQ(verdict.time_ns->median, 2000);
+  EXPECT_DOUBLE_EQ(verdict.clocks->device.median, 2000);
+  EXPECT_THAT(verdict.level, testing::HasSubstr("times are means of batches"));
+}
+
 TEST_F(ConcludeTest, PassesAStableTimeAndComputesAttainment) {
   const Verdict verdict = Conclusion(Steady(), {.ns = 500, .against = "datasheet"});
   EXPECT_EQ(verdict.outcome, Outcome::kPassed);
@@ -174,9 +186,9 @@ TEST(Enough, AsksForFullChecksWhateverTheInterval) {
   const TimingPlan plan = PlanFor(Effort::kFull, 0);
   Timing timing;
   timing.Add(Batch(std::vector<double>(40, 1000), Owner::kOwn));
-  EXPECT_FALSE(Enough(timing, plan));
+  EXPECT_FALSE(Enough(timing, plan, ScriptedStopwatch()));
   timing.checked_in_full = plan.full_checks;
-  EXPECT_TRUE(Enough(timing, plan));
+  EXPECT_TRUE(Enough(timing, plan, ScriptedStopwatch()));
 }
 
 TEST(Enough, GoesOnWhileTheIntervalIsWideAndTheBudgetLasts) {
@@ -186,9 +198,42 @@ TEST(Enough, GoesOnWhileTheIntervalIsWideAndTheBudgetLasts) {
   for (int i = 0; i < 40; ++i) spread.push_back(1000 + i * 10);
   timing.Add(Batch(spread, Owner::kOwn));
   timing.checked_in_full = plan.full_checks;
-  EXPECT_FALSE(Enough(timing, plan));
+  EXPECT_FALSE(Enough(timing, plan, ScriptedStopwatch()));
   timing.spent_s = plan.budget_s;
-  EXPECT_TRUE(Enough(timing, plan));
+  EXPECT_TRUE(Enough(timing, plan, ScriptedStopwatch()));
+}
+
+TEST(Enough, EndsWhereTheIntervalIsOneStepOfTheMetersClock) {
+  const TimingPlan plan = PlanFor(Effort::kFull, 0);
+  const auto between = [&](double low, double high) {
+    Timing timing;
+    std::vector<double> times(20, low);
+    times.resize(40, high);
+    timing.Add(Batch(times, Owner::kOwn));
+    timing.checked_in_full = plan.full_checks;
+    return timing;
+  };
+  EXPECT_GT(32.0 / 1376, plan.target_width);
+  EXPECT_TRUE(Enough(between(1376, 1408), plan, ScriptedStopwatch()));
+  EXPECT_FALSE(Enough(between(1376, 1440), plan, ScriptedStopwatch()));
+}
+
+TEST(Enough, AsksForMoreOfTheJudgesClockBeforeItIsHeldAgainstAnyone) {
+  const TimingPlan plan = PlanFor(Effort::kFull, 0);
+  Timing timing;
+  timing.Add(Batch(std::vector<double>(40, 1000), Owner::kOwn));
+  timing.checked_in_full = plan.full_checks;
+  ScriptedStopwatch stopwatch;
+  stopwatch.fault = "the judge's clock reads more";
+  timing.host_ns = {45'000, 143'000};
+  EXPECT_FALSE(Enough(timing, plan, stopwatch));
+  timing.spent_s = plan.budget_s;
+  EXPECT_TRUE(Enough(timing, plan, stopwatch));
+  timing.spent_s = 0;
+  timing.host_ns.resize(6, 45'000);
+  EXPECT_TRUE(Enough(timing, plan, stopwatch));
+  timing.host_ns.resize(2);
+  EXPECT_TRUE(Enough(timing, plan, ScriptedStopwatch()));
 }
 
 TEST(Enough, AsksForANarrowerIntervalAboveTenMicroseconds) {
@@ -206,8 +251,8 @@ TEST(Enough, AsksForANarrowerIntervalAboveTenMicroseconds) {
   // Between the two widths: enough for a short kernel, and not for a longer one.
   TimingPlan between = plan;
   between.target_width = 0.04;
-  EXPECT_TRUE(Enough(with_median(9'000), between));
-  EXPECT_FALSE(Enough(with_median(11'000), between));
+  EXPECT_TRUE(Enough(with_median(9'000), between, ScriptedStopwatch()));
+  EXPECT_FALSE(Enough(with_median(11'000), between, ScriptedStopwatch()));
   EXPECT_LT(plan.fine_width, plan.target_width);
 }
 
@@ -230,9 +275,9 @@ TEST(Enough, StopsAWideSampleOnceTheReferenceHasHadItsTime) {
   for (int i = 0; i < 10; ++i) spread.push_back(1000 + i * 100);
   timing.Add(Batch(spread, Owner::kOwn));
   timing.checked_in_full = plan.full_checks;
-  EXPECT_FALSE(Enough(timing, plan));
+  EXPECT_FALSE(Enough(timing, plan, ScriptedStopwatch()));
   timing.reference_s = plan.reference_s;
-  EXPECT_TRUE(Enough(timing, plan));
+  EXPECT_TRUE(Enough(timing, plan, ScriptedStopwatch()));
 }
 
 TEST(SlotCount, OperandsOfMoreThanFourCachesAreNotRotated) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches in which always the same call takes far longer than the others: the published time is a
 // median, so work that one call does for all others would be in no number. What a kernel's data
-// decide, or a machine's mood, hits calls at random.
+// decide, or a machine's mood, hits calls at random. A first call also fetches the kernel's code,
+// which the judge's own kernels put out of the caches between batches: where it is longer by no
+// more than that takes, the mean of a batch's calls is the time instead, and all work is in it.
 #pragma once
 
 #include <map>
@@ -20,13 +22,21 @@ class Uneven {
   bool Suspects() const;
   // Which call does the others' work, for a verdict; empty where none does.
   std::string Fault() const;
+  // Whether it is the first call that is longer, always, by what fetching code takes.
+  bool FetchesCode() const;
+  // The mean time of each batch's calls, in nanoseconds.
+  const std::vector<double>& means_ns() const { return means_ns_; }
+  // What FetchesCode saw, for the verdict's level.
+  std::string CodeText() const;
 
  private:
   size_t batches_ = 0;
   std::map<size_t, size_t> by_position_;  // how often the call of this number was the long one
   std::map<size_t, size_t> by_slot_;
   size_t uneven_ = 0;
-  double longest_ns_ = 0;  // of the last uneven batch, and the median there
+  std::vector<double> means_ns_;
+  std::vector<double> excess_ns_;  // of long first calls over their batches' medians
+  double longest_ns_ = 0;          // of the last uneven batch, and the median there
   double median_ns_ = 0;
 };
 

@@ -31,6 +31,29 @@ TEST_F(UnevenTest, AFirstCallThatIsAlwaysLongDoesTheOthersWork) {
   EXPECT_THAT(uneven_.Fault(), HasSubstr("in 6 of 6 batches the same call, by its place"));
 }
 
+TEST_F(UnevenTest, AFirstCallThatMayFetchItsCodeIsCountedInTheMean) {
+  for (int i = 0; i < 6; ++i) Batch(0, 10'000);
+  EXPECT_EQ(uneven_.Fault(), "");
+  EXPECT_TRUE(uneven_.FetchesCode());
+  EXPECT_THAT(uneven_.means_ns(), testing::Each(3000));
+  EXPECT_THAT(uneven_.CodeText(), HasSubstr("first call of a batch takes 10.0 us"));
+}
+
+TEST_F(UnevenTest, NoOtherCallFetchesCode) {
+  for (int i = 0; i < 6; ++i) Batch(1, 10'000);
+  EXPECT_FALSE(uneven_.FetchesCode());
+  EXPECT_THAT(uneven_.Fault(), HasSubstr("by its place"));
+}
+
+TEST_F(UnevenTest, NorDoesACallOnCertainOperandsThatIsFirstNowAndThen) {
+  for (int i = 0; i < 8; ++i) {
+    const auto at = std::ranges::find(slots_, size_t{5}) - slots_.begin();
+    Batch(static_cast<size_t>(at), 10'000);
+  }
+  EXPECT_FALSE(uneven_.FetchesCode());
+  EXPECT_THAT(uneven_.Fault(), HasSubstr("by its operands"));
+}
+
 TEST_F(UnevenTest, SoDoesTheCallOnCertainOperands) {
   for (int i = 0; i < 6; ++i) {
     const auto at = std::ranges::find(slots_, size_t{5}) - slots_.begin();

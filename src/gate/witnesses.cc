@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "gate/ghost.h"
+#include "gate/recompile.h"
 #include "gate/scratch_files.h"
 #include "meter/cubin.h"
 
@@ -50,6 +51,10 @@ Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeO
   if (UsesTriton(contestant.candidate().lane)) {
     timing->refuted = TRY(UnexplainedCode(timing->dsl_code, contestant.scratch()));
     if (!timing->refuted.empty()) return {};
+    contestant.code = timing->dsl_code;
+    if (!contestant.code.empty()) {
+      contestant.recompiler().Need(contestant.code, contestant.scratch());
+    }
   }
   if (contestant.vouched) return {};
   GhostReplay replay = TRY(ReplayAsGhost(session, contestant, options.call_timeout_s));

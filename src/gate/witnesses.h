@@ -22,7 +22,8 @@ Result<std::string> UnexplainedCode(const std::vector<std::string>& ran,
                                     const std::filesystem::path& scratch);
 
 // Fills timing->refuted, and adds to its level what a witness could not say. The ghost replay comes
-// once for each candidate, on the first workload. Refills slot 0. Errors are the machine's.
+// once for each candidate, on the first workload; compiling the code again (recompile.h) is only
+// begun, for what is in contestant.code then. Refills slot 0. Errors are the machine's.
 Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeOptions& options,
                           Timing* timing);
 

@@ -14,6 +14,7 @@
 #include "gate/evidence.h"
 #include "gate/ledger.h"
 #include "gate/memory_watch.h"
+#include "gate/recompile.h"
 #include "pipeline/prepare.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
@@ -107,6 +108,64 @@ Result<std::optional<device::Lease>> TakeTurn(
   return std::optional<device::Lease>(TRY(device::Lease::Take(device, waiting)));
 }
 
+namespace {
+
+// Verdicts of one workload that wait until their candidates' code was compiled again.
+struct Held {
+  std::vector<Verdict> verdicts;
+  std::vector<std::vector<std::string>> code;  // of each
+  size_t done = 0;
+};
+
+bool Settle(const Field& field, gate::Patience patience, Held* held) {
+  bool settled = true;
+  for (size_t i = 0; i < held->verdicts.size(); ++i) {
+    if (gate::SettleVerdict(held->code[i], patience, field.all[i], &held->verdicts[i])) {
+      held->code[i].clear();
+    } else {
+      settled = false;
+    }
+  }
+  return settled;
+}
+
+// Passes on what is settled, in order; all of it where there is patience.
+Result<void> PassOn(const Field& field, gate::Patience patience, const VerdictSink& sink,
+                    size_t total, std::deque<Held>* held) {
+  while (!held->empty() && Settle(field, patience, &held->front())) {
+    Held ready = std::move(held->front());
+    held->pop_front();
+    if (field.baseline) gate::ExplainMissingComparisons(*field.baseline, &ready.verdicts);
+    for (const Verdict& verdict : ready.verdicts) TRY(sink(verdict, ready.done, total));
+  }
+  return {};
+}
+
+Result<std::vector<Verdict>> JudgeOne(const Workload& workload, const Field& field,
+                                      References* references, const Machine& machine,
+                                      const gate::JudgeOptions& options,
+                                      std::optional<int64_t> free_bytes) {
+  const Operator& op = *workload.op;
+  const gate::Bench bench{*machine.device, *TRY(references->Get(op)), *machine.stopwatch};
+  Result<std::vector<Verdict>> verdicts =
+      gate::JudgeWorkload(workload, SolOf(workload, machine), field.all, bench, options);
+  if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
+    verdicts = Unsupported(workload, field, verdicts.error().message());
+    for (Verdict& verdict : *verdicts) {
+      gate::AddCircumstances(workload, machine.device->info().kind, SolOf(workload, machine),
+                             options, "", &verdict.evidence);
+    }
+    // What failed may have left workers and the device in any state. On a device that is not as
+    // it was, nothing more is judged: the next candidate would pay for the last one.
+    for (gate::Contestant* contestant : field.all) contestant->Restart();
+    references->Drop(op);
+    TRY(gate::CheckHealth(*machine.device, free_bytes));
+  }
+  return TRY_IN(std::move(verdicts), workload.Id());
+}
+
+}  // namespace
+
 Result<void> EvaluateField(const std::vector<const Workload*>& workloads, const Field& field,
                            References* references, const Machine& machine,
                            gate::JudgeOptions options, const VerdictSink& sink, size_t* done,
@@ -114,34 +173,26 @@ Result<void> EvaluateField(const std::vector<const Workload*>& workloads, const 
   const Operator& op = *workloads.front()->op;
   const gate::Stretch shared(gate::Part::kOther, op.name);
   if (field.baseline) options.baseline = field.all[*field.baseline];
+  options.settle = false;
   // What must be free again once these candidates and their reference have ended; references of
   // other operators may stay as they are.
   const std::optional<int64_t> free_bytes = TRY(machine.device->FreeMemory());
-  for (const Workload* workload : workloads) {
-    const gate::Bench bench{*machine.device, *TRY(references->Get(op)), *machine.stopwatch};
-    Result<std::vector<Verdict>> verdicts =
-        gate::JudgeWorkload(*workload, SolOf(*workload, machine), field.all, bench, options);
-    if (!verdicts && verdicts.error().kind() == ErrorKind::kDevice) {
-      verdicts = Unsupported(*workload, field, verdicts.error().message());
-      for (Verdict& verdict : *verdicts) {
-        gate::AddCircumstances(*workload, machine.device->info().kind, SolOf(*workload, machine),
-                               options, "", &verdict.evidence);
-      }
-      // What failed may have left workers and the device in any state. On a device that is not as
-      // it was, nothing more is judged: the next candidate would pay for the last one.
-      for (gate::Contestant* contestant : field.all) contestant->Restart();
-      references->Drop(op);
-      TRY(gate::CheckHealth(*machine.device, free_bytes));
+  std::deque<Held> held;
+  const auto judge_all = [&] -> Result<void> {
+    for (const Workload* workload : workloads) {
+      Held one{.verdicts =
+                   TRY(JudgeOne(*workload, field, references, machine, options, free_bytes))};
+      one.done = ++*done;
+      for (const gate::Contestant* contestant : field.all) one.code.push_back(contestant->code);
+      held.push_back(std::move(one));
+      TRY(PassOn(field, gate::Patience::kNone, sink, total, &held));
     }
-    if (verdicts && field.baseline) {
-      gate::ExplainMissingComparisons(*field.baseline, &*verdicts);
-    }
-    ++*done;
-    for (const Verdict& verdict : TRY_IN(std::move(verdicts), workload->Id())) {
-      TRY(sink(verdict, *done, total));
-    }
-  }
-  return {};
+    return {};
+  };
+  const Result<void> judged = judge_all();
+  // What was judged before something broke is known all the same.
+  TRY(PassOn(field, gate::Patience::kWait, sink, total, &held));
+  return judged;
 }
 
 Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<Entry>& entries,

@@ -118,8 +118,14 @@ bool IsAggregate(const fs::path& path) {
 }
 
 Result<Aggregate> ReadAggregate(const fs::path& path) {
-  const Json json = TRY(ReadJson(path));
-  return TRY_IN(Aggregate::FromJson(json), "reading aggregate " + path.string());
+  Result<Json> json = ReadJson(path);
+  if (!json && json.error().kind() == ErrorKind::kInput) {
+    return Fail(ErrorKind::kInput,
+                fmt::format("{}; if it is a profile, `roofmark mine {} -o fleet.json` makes an "
+                            "aggregate of it",
+                            json.error().message(), path.string()));
+  }
+  return TRY_IN(Aggregate::FromJson(TRY(std::move(json))), "reading aggregate " + path.string());
 }
 
 }  // namespace roofmark::pipeline

@@ -3,6 +3,7 @@
 #include "pipeline/prepare.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 
@@ -43,7 +44,8 @@ class ReferencesTest : public ::testing::Test {
     const auto arena = TRY(device_->MakeArena(device::LayOut(small.workload().inputs)));
     TRY(arena->Poison());
     TRY(reference->Map("in0", *arena));
-    TRY(reference->Inputs("in0", small.workload(), 7, "typical"));
+    const std::array draws = {gate::Draw{.arena = "in0", .seed = 7}};
+    TRY(reference->Inputs(draws, small.workload(), "typical"));
     TRY(reference->Unmap("in0"));
     const device::TensorPlace& place = arena->layout().places.front();
     return arena->Read(place.offset, place.tensor.Bytes());

@@ -7,6 +7,7 @@
 #include "candidate/build.h"
 #include "pipeline/pack_parts_internal.h"
 #include "pipeline/release_parts_internal.h"
+#include "suite/released_suite.h"
 
 namespace roofmark::pipeline {
 namespace {
@@ -17,6 +18,23 @@ Json WorkOf(const Workload& workload) {
     if (workload.work[i] > 0) work.Set(EngineName(static_cast<Engine>(i)), workload.work[i]);
   }
   return work;
+}
+
+// The deployed time on each device; empty where the suite does not tell them apart.
+Json DevicesOf(const Workload* workload) {
+  Json devices = Json::MakeObject();
+  if (workload == nullptr) return devices;
+  for (const auto& [device, time] : workload->deployed_by_device) devices.Set(device, time);
+  return devices;
+}
+
+// How it was drawn; null for what is there for sure.
+Json SelectionOf(const suite::Suite& suite, const std::string& id) {
+  const auto drawn = suite.draws.find(id);
+  if (drawn == suite.draws.end()) return Json();
+  return std::move(Json::MakeObject()
+                       .Set("probability", drawn->second.probability)
+                       .Set("stratum", drawn->second.stratum));
 }
 
 }  // namespace
@@ -110,10 +128,12 @@ std::string WeightsText(const suite::Suite& suite, const std::vector<std::string
                   .Set("high", weight.high)
                   .Set("label", WeightLabelName(weight.label))
                   .Set("deployed_ns", weighed ? found->deployed_ns : 0)
+                  .Set("deployed_ns_by_device", DevicesOf(weighed ? &*found : nullptr))
+                  .Set("selection", SelectionOf(suite, id))
                   .Set("provenance", weight.provenance));
   }
   return Json::MakeObject()
-             .Set("format", "roofmark-weights/1")
+             .Set("format", suite::kWeightsFormat)
              .Set("suite", suite.name)
              .Set("version", VersionText(version))
              .Set("date", date)

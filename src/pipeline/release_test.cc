@@ -6,6 +6,7 @@
 #include "base/testing.h"
 #include "pipeline/pack.h"
 #include "suite/card.h"
+#include "suite/released_suite.h"
 
 namespace roofmark::pipeline {
 namespace {
@@ -81,6 +82,101 @@ TEST_F(AReleasedSuite, KeepsWeightsInOneFile) {
   EXPECT_EQ(*first.String("workload"), "rms_norm/0");
   EXPECT_EQ(*first.Double("value"), suite.workloads.front().weight.value);
   EXPECT_EQ(*first.String("label"), "assumed");
+}
+
+// As a suite of a fleet of two devices would be released, one workload drawn for others.
+suite::Suite OfTwoDevices() {
+  suite::Suite suite = Published({.operators = {"rms_norm"}, .tiers = {Tier::kPublished}});
+  suite.name = "fleet";
+  for (Workload& workload : suite.workloads) {
+    workload.weight = {.value = 0.5,
+                       .low = 0.4,
+                       .high = 0.6,
+                       .label = WeightLabel::kMined,
+                       .provenance = "of a test"};
+    workload.deployed_ns = 3000;
+    workload.deployed_by_device = {{"NVIDIA H200", 2000}, {"NVIDIA B200", 5000}};
+  }
+  suite.draws[suite.workloads[1].Id()] = {.probability = 0.25, .stratum = "rms_norm/decode"};
+  return suite;
+}
+
+TEST(AReleasedFleet, KeepsDeployedTimesOfEachDeviceAndHowItWasDrawn) {
+  const TempDir dir = *TempDir::Make("roofmark-release");
+  const fs::path folder = dir.path() / "r";
+  const suite::Suite suite = OfTwoDevices();
+  ASSERT_THAT(WriteRelease(suite, {1, 0, 0}, folder, kData), IsOk());
+  const auto read = suite::LoadReleasedSuite(folder, {});
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->name, "fleet 1.0.0");
+  ASSERT_EQ(read->workloads.size(), suite.workloads.size());
+  for (size_t i = 0; i < suite.workloads.size(); ++i) {
+    EXPECT_EQ(read->workloads[i].Id(), suite.workloads[i].Id());
+    EXPECT_EQ(read->workloads[i].weight.value, 0.5);
+    EXPECT_EQ(read->workloads[i].weight.label, WeightLabel::kMined);
+    EXPECT_EQ(read->workloads[i].weight.provenance, "of a test");
+    EXPECT_EQ(read->workloads[i].deployed_ns, 3000);
+    EXPECT_EQ(read->workloads[i].deployed_by_device, suite.workloads[i].deployed_by_device);
+  }
+  ASSERT_EQ(read->draws.size(), 1U);
+  EXPECT_EQ(read->draws.at(suite.workloads[1].Id()).probability, 0.25);
+  const auto one = suite::LoadReleasedSuite(folder, {.shapes = {suite.workloads[0].Id()}});
+  ASSERT_THAT(one, IsOk());
+  EXPECT_EQ(one->workloads.size(), 1U);
+}
+
+// Version 1 of the weights had one deployed time for all devices, and says so when it is read.
+TEST(AReleasedFleet, IsReadInItsOldFormToo) {
+  const TempDir dir = *TempDir::Make("roofmark-release");
+  const fs::path folder = dir.path() / "r";
+  ASSERT_THAT(WriteRelease(OfTwoDevices(), {1, 0, 0}, folder, kData), IsOk());
+  Json weights = *ReadJson(folder / kWeightsFile);
+  weights.Set("format", "roofmark-weights/1");
+  Json rows = Json::MakeArray();
+  for (Json row : weights.Find("workloads")->array()) {
+    std::erase_if(row.object(), [](const Json::Member& member) {
+      return member.first == "deployed_ns_by_device" || member.first == "selection";
+    });
+    rows.Push(std::move(row));
+  }
+  weights.Set("workloads", std::move(rows));
+  ASSERT_THAT(WriteFile(folder / kWeightsFile, weights.Dump(1)), IsOk());
+  const auto read = suite::LoadReleasedSuite(folder, {});
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->workloads[0].deployed_ns, 3000);
+  EXPECT_TRUE(read->workloads[0].deployed_by_device.empty());
+  EXPECT_THAT(read->workloads[0].weight.provenance, HasSubstr("mean over all devices"));
+  EXPECT_TRUE(read->draws.empty());
+}
+
+TEST(AReleasedFleet, RefusesWhatItCannotBeWeighedBy) {
+  const TempDir dir = *TempDir::Make("roofmark-release");
+  const fs::path folder = dir.path() / "r";
+  ASSERT_THAT(WriteRelease(OfTwoDevices(), {1, 0, 0}, folder, kData), IsOk());
+  const std::string weights = *ReadFile(folder / kWeightsFile);
+  const std::string workloads = *ReadFile(folder / kWorkloadsFile);
+  const auto with = [&](std::string text, const std::string& from, const std::string& to,
+                        std::string_view file) {
+    EXPECT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    EXPECT_THAT(WriteFile(folder / file, text), IsOk());
+    const auto read = suite::LoadReleasedSuite(folder, {});
+    EXPECT_THAT(WriteFile(folder / kWeightsFile, weights), IsOk());
+    EXPECT_THAT(WriteFile(folder / kWorkloadsFile, workloads), IsOk());
+    return read ? std::string("was read") : read.error().message();
+  };
+  EXPECT_THAT(with(weights, "roofmark-weights/2", "roofmark-weights/9", kWeightsFile),
+              HasSubstr("neither roofmark-weights/2 nor roofmark-weights/1"));
+  EXPECT_THAT(with(weights, "\"mined\"", "\"guessed\"", kWeightsFile), HasSubstr("'guessed'"));
+  EXPECT_THAT(with(weights, "\"low\": 0.4", "\"low\": 0.9", kWeightsFile),
+              HasSubstr("workload 1, rms_norm/"));
+  EXPECT_THAT(with(weights, "0.25", "1.25", kWeightsFile), HasSubstr("probability"));
+  EXPECT_THAT(with(workloads, "\"tokens\": 2500", "\"tokens\": 2501", kWorkloadsFile),
+              HasSubstr("another shape"));
+  EXPECT_THAT(with(workloads, "rms_norm/", "nobodys/", kWorkloadsFile),
+              HasSubstr("no card of operator 'nobodys'"));
+  fs::remove_all(folder / "hidden");
+  EXPECT_THAT(suite::LoadReleasedSuite(folder, {}), HasError(ErrorKind::kNotFound, "hidden part"));
 }
 
 TEST_F(AReleasedSuite, StatesTheHashOfEveryFileAndOfBothParts) {

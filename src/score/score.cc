@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -18,6 +19,8 @@ namespace roofmark::score {
 namespace {
 
 constexpr std::array<std::string_view, 2> kKinds = {"published", "roofmark"};
+constexpr double kConfidence = 0.95;
+constexpr double kNoBound = std::numeric_limits<double>::max();
 
 // One workload of a contestant's scope with everything that rows need of it. Draw -1 is the point
 // estimate.
@@ -187,29 +190,49 @@ std::optional<double> MeanAdoption(const Entries& entries) {
   return weights > 0 ? sum / weights : plain / static_cast<double>(count);
 }
 
+// What drawing the suite's tail adds to the error of a mean of `value` over the entries.
+template <typename ValueOf>
+SamplingError DrawingError(const Entries& entries, const ScoreOptions& options, ValueOf value) {
+  if (options.drawn == nullptr || options.drawn->empty()) return {};
+  std::vector<MeanTerm> terms;
+  for (const Entry* entry : entries) {
+    const double weight = entry->workload->weight.value;
+    if (weight > 0) terms.push_back({entry->workload, weight, value(*entry)});
+  }
+  return SamplingErrorOf(terms, *options.drawn);
+}
+
 void AddFleetTime(const Entries& entries, const ScoreOptions& options, ScoreRow* row) {
   double known = 0;
   double all = 0;
+  Entries with_time;
   for (const Entry* entry : entries) {
     all += entry->workload->weight.value;
-    if (entry->deployed_ns > 0) known += entry->workload->weight.value;
+    if (entry->deployed_ns <= 0) continue;
+    known += entry->workload->weight.value;
+    with_time.push_back(entry);
   }
   if (known <= 0) return;
   row->fleet_coverage = known / all;
-  row->fleet_time = IntervalOf(
+  const auto ratio = [](const Entry& entry, int64_t draw) {
+    const bool replaced = entry.verdict != nullptr && PassedPerformance(*entry.verdict);
+    return replaced ? entry.Time(draw) / entry.deployed_ns : 1;
+  };
+  const Interval timing = IntervalOf(
       [&](int64_t draw) {
         double sum = 0;
         double weights = 0;
-        for (const Entry* entry : entries) {
-          if (entry->deployed_ns <= 0) continue;
+        for (const Entry* entry : with_time) {
           const double weight = entry->Weight(draw);
-          const bool replaced = entry->verdict != nullptr && PassedPerformance(*entry->verdict);
-          sum += weight * (replaced ? entry->Time(draw) / entry->deployed_ns : 1);
+          sum += weight * ratio(*entry, draw);
           weights += weight;
         }
         return weights > 0 ? sum / weights : 1;
       },
-      options.draws, options.confidence);
+      options.draws, kConfidence);
+  const SamplingError drawing =
+      DrawingError(with_time, options, [&](const Entry& entry) { return ratio(entry, -1); });
+  row->fleet_time = Widened(timing, drawing, 0, kNoBound);
 }
 
 ScoreRow MakeRow(const Entries& entries, const ScoreOptions& options) {
@@ -229,7 +252,13 @@ ScoreRow MakeRow(const Entries& entries, const ScoreOptions& options) {
       [&](int64_t draw) {
         return published ? PublishedScore(entries, draw) : WeightedAttainment(entries, draw);
       },
-      options.draws, options.confidence);
+      options.draws, kConfidence);
+  if (!published) {
+    row.sampling = DrawingError(entries, options, [](const Entry& entry) {
+      return entry.scored ? entry.Attainment(-1) : 0;
+    });
+    row.s = Widened(row.s, row.sampling, 0, 1);
+  }
   row.adoption = MeanAdoption(entries);
   row.pass = Rates(entries);
   AddFleetTime(entries, options, &row);
@@ -426,46 +455,6 @@ Result<std::vector<ScoreRow>> ComputeScores(std::span<const Workload> workloads,
     }
   }
   return rows;
-}
-
-Json ScoreRowToJson(const ScoreRow& row) {
-  Json fleet;
-  if (row.fleet_time) {
-    fleet = Json::MakeObject()
-                .Set("median", row.fleet_time->median)
-                .Set("low", row.fleet_time->low)
-                .Set("high", row.fleet_time->high)
-                .Set("coverage", row.fleet_coverage);
-  }
-  Json extremes;
-  if (row.phase_extremes) {
-    extremes = Json::MakeObject()
-                   .Set("low", row.phase_extremes->first)
-                   .Set("high", row.phase_extremes->second);
-  }
-  return Json::MakeObject()
-      .Set("operator", row.op)
-      .Set("phase", row.phase ? Json(PhaseName(*row.phase)) : Json())
-      .Set("candidate", row.candidate)
-      .Set("lane", LaneName(row.lane))
-      .Set("role", row.role == Role::kBaseline ? "baseline" : "candidate")
-      .Set("device", row.device)
-      .Set("score", ScoreKindName(row.kind))
-      .Set("s", row.s.median)
-      .Set("low", row.s.low)
-      .Set("high", row.s.high)
-      .Set("phase_extremes", std::move(extremes))
-      .Set("weight", row.weight)
-      .Set("adoption", row.adoption ? Json(*row.adoption) : Json())
-      .Set("pass_rates", Json::MakeObject()
-                             .Set("compile", row.pass.compile)
-                             .Set("correctness", row.pass.correctness)
-                             .Set("performance", row.pass.performance))
-      .Set("fleet_time", std::move(fleet))
-      .Set("workloads", row.workloads)
-      .Set("judged", row.judged)
-      .Set("scored", row.scored)
-      .Set("notes", Json::Array(row.notes.begin(), row.notes.end()));
 }
 
 }  // namespace roofmark::score

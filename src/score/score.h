@@ -20,9 +20,11 @@
 #include "base/result.h"
 #include "base/stats.h"
 #include "model/device_card.h"
+#include "model/suite_draws.h"
 #include "model/verdict.h"
 #include "model/workload.h"
 #include "roofline/roofline.h"
+#include "score/sampling_error.h"
 
 namespace roofmark::score {
 
@@ -43,7 +45,7 @@ struct ScoreOptions {
   // Ceilings of the roofmark score; the published one is against datasheet peaks always.
   roofline::CeilingKind against = roofline::CeilingKind::kDatasheet;
   Scope scope = Scope::kAttempted;
-  double confidence = 0.95;
+  const SuiteDraws* drawn = nullptr;  // how the suite's workloads were drawn; nullptr: none was
   int64_t draws = 1000;
   uint64_t seed = 1;
 };
@@ -77,7 +79,9 @@ struct ScoreRow {
   // below 1 the fleet gains. A workload that did not pass keeps its deployed kernel, and counts 1.
   std::optional<Interval> fleet_time;
   double fleet_coverage = 0;  // share of the row's weight whose deployed time is known
-  int64_t workloads = 0;      // in scope
+  // Of S in the roofmark score: what the interval holds because the suite's tail was drawn.
+  SamplingError sampling;
+  int64_t workloads = 0;  // in scope
   int64_t judged = 0;
   int64_t scored = 0;              // with an attainment in the score
   std::vector<std::string> notes;  // what was left out or capped, for a person
@@ -99,6 +103,9 @@ double MinedDeployedNs(const Workload& workload, const DeviceCard& card);
 // unsynchronised, faster_than_light) are not. S over 1 is an error of evaluation and left out. Of
 // an operator with published shapes in scope, its other tiers do not count.
 // Roofmark: passed verdicts only; S is capped at 1 (a launch floor is measured, and noisy).
+// Intervals are 95 %: raw samples and weights are resampled; of a suite whose tail was drawn the
+// sampling is added (sampling_error.h), to S of the roofmark score and to fleet time. A published
+// score is no estimate of a mean over a fleet, so draws mean nothing to it.
 // Errors: kInput for verdicts of two devices, two verdicts on one workload, a passed verdict
 // without samples, a card without ceilings, weights that are all 0.
 Result<std::vector<ScoreRow>> ComputeScores(std::span<const Workload> workloads,

@@ -225,6 +225,35 @@ TEST_F(Score, WidensWithTheWeightsOwnIntervals) {
   EXPECT_LT(Row(Compute(verdicts, {}), "all").s.low, Row(Compute(verdicts, {}), "all").s.high);
 }
 
+// Two draws of each of two strata that stand for more, and one that was sure to be drawn.
+TEST_F(Score, HoldsWhatOtherDrawsOfTheTailWouldGive) {
+  const SuiteDraws draws = {{"a/1", {.probability = 0.1, .stratum = "a"}},
+                            {"a/2", {.probability = 0.2, .stratum = "a"}},
+                            {"b/1", {.probability = 1, .stratum = "b"}}};
+  const std::vector<Verdict> verdicts = {Passed("a", "1", 2000), Passed("a", "2", 1000),
+                                         Passed("a", "3", 4000), Passed("b", "1", 1200)};
+  const ScoreRow sure = Row(Compute(verdicts, {}), "all");
+  EXPECT_EQ(sure.sampling.draws, 0);
+  EXPECT_EQ(sure.s.low, sure.s.high);
+  const ScoreRow drawn = Row(Compute(verdicts, {.drawn = &draws}), "all");
+  EXPECT_EQ(drawn.s.median, sure.s.median);
+  EXPECT_EQ(drawn.sampling.draws, 2);
+  EXPECT_DOUBLE_EQ(drawn.sampling.drawn, 0.5);
+  EXPECT_LT(drawn.s.low, sure.s.low);
+  EXPECT_GT(drawn.s.high, sure.s.high);
+  EXPECT_GE(drawn.s.low, 0);
+  EXPECT_LE(drawn.s.high, 1);
+  // An operator without draws is known as well as before; the paper's score asks nothing of draws.
+  EXPECT_EQ(Row(Compute(verdicts, {.drawn = &draws}), "b").s, Row(Compute(verdicts, {}), "b").s);
+  EXPECT_EQ(Row(Compute(verdicts, {.kind = ScoreKind::kPublished, .drawn = &draws}), "all").s,
+            Row(Compute(verdicts, {.kind = ScoreKind::kPublished}), "all").s);
+  workloads_[0].deployed_ns = 4000;
+  workloads_[1].deployed_ns = 1000;
+  const auto fleet = Row(Compute(verdicts, {.drawn = &draws}), "all").fleet_time;
+  EXPECT_LT(fleet->low, fleet->median);
+  EXPECT_GT(fleet->high, fleet->median);
+}
+
 TEST_F(Score, KeepsContestantsApart) {
   Verdict baseline = Passed("a", "1", 1000);
   baseline.candidate = "torch_eager";
@@ -258,13 +287,14 @@ TEST_F(Score, RefusesWhatCannotBeScoredHonestly) {
 
 TEST_F(Score, RowHasThePromisedKeys) {
   const Json json = ScoreRowToJson(Row(Compute({Passed("b", "1", 2400)}, {}), "all"));
-  EXPECT_EQ(json.Dump(),
-            R"({"operator": "all", "phase": null, "candidate": "c", "lane": "cpp", )"
-            R"("role": "candidate", "device": "T", "score": "roofmark", "s": 0.25, "low": 0.25, )"
-            R"("high": 0.25, "phase_extremes": null, "weight": 0.1, "adoption": 1.0, )"
-            R"("pass_rates": {"compile": 1.0, )"
-            R"("correctness": 1.0, "performance": 1.0}, "fleet_time": null, "workloads": 1, )"
-            R"("judged": 1, "scored": 1, "notes": []})");
+  EXPECT_EQ(
+      json.Dump(),
+      R"({"operator": "all", "phase": null, "candidate": "c", "lane": "cpp", )"
+      R"("role": "candidate", "device": "T", "score": "roofmark", "s": 0.25, "low": 0.25, )"
+      R"("high": 0.25, "phase_extremes": null, "weight": 0.1, "adoption": 1.0, )"
+      R"("pass_rates": {"compile": 1.0, )"
+      R"("correctness": 1.0, "performance": 1.0}, "fleet_time": null, "sampling": null, "workloads": 1, )"
+      R"("judged": 1, "scored": 1, "notes": []})");
 }
 
 // An operator's released shapes with its production latencies as passed verdicts.

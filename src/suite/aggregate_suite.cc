@@ -8,33 +8,14 @@
 #include "base/files.h"
 #include "suite/card.h"
 #include "suite/from_aggregate.h"
-#include "suite/make_workload.h"
+#include "suite/weight_lines.h"
 
 namespace roofmark::suite {
 namespace {
 
-// What the document says about one mined shape beside the shape itself.
-struct MinedWeight {
-  Weight weight;
-  double deployed_ns = 0;
-  std::map<std::string, double> by_device;
-};
-using MinedWeights = std::map<std::string, MinedWeight>;  // by "operator/shape"
-
-Result<Weight> ReadWeight(const Json& json, const std::string& provenance) {
-  Weight weight{.label = WeightLabel::kMined, .provenance = provenance};
-  weight.value = TRY(json.Double("value"));
-  weight.low = TRY(json.Double("low"));
-  weight.high = TRY(json.Double("high"));
-  const bool ordered = 0 <= weight.low && weight.low <= weight.value &&
-                       weight.value <= weight.high && weight.high <= 1.0 + 1e-9;
-  if (!ordered) return Fail(ErrorKind::kInput, "a weight needs 0 <= low <= value <= high <= 1");
-  return weight;
-}
-
 // Adds the shape of one entry to its operator.
 Result<void> TakeEntry(const Json& entry, const std::string& provenance,
-                       std::map<std::string, Operator>& operators, MinedWeights& weights) {
+                       std::map<std::string, Operator>& operators, WeightLines& weights) {
   const std::string name = TRY(entry.String("operator"));
   const auto found = operators.find(name);
   if (found == operators.end()) {
@@ -47,15 +28,8 @@ Result<void> TakeEntry(const Json& entry, const std::string& provenance,
   line.Set("id", TRY(entry.String("shape"))).Set("tier", TierName(Tier::kMined));
   line.Set("phase", TRY(entry.String("phase"))).Set("axes", *TRY(entry.ObjectAt("axes")));
   const Shape shape = TRY(ParseShape(line, found->second));
-  MinedWeight mined;
-  mined.weight = TRY(ReadWeight(*TRY(entry.ObjectAt("weight")), provenance));
-  mined.deployed_ns = TRY(entry.Double("deployed_ns"));
-  if (entry.Find("deployed_ns_by_device") != nullptr) {
-    const Json& devices = *TRY(entry.ObjectAt("deployed_ns_by_device"));
-    for (const auto& [device, time] : devices.object()) {
-      mined.by_device[device] = TRY_IN(devices.Double(device), "deployed_ns_by_device");
-    }
-  }
+  WeightLine mined =
+      TRY(ReadWeightLine(entry, *TRY(entry.ObjectAt("weight")), WeightLabel::kMined, provenance));
   if (!weights.emplace(name + "/" + shape.id, std::move(mined)).second) {
     return Fail(ErrorKind::kInput, fmt::format("shape '{}' is there twice", shape.id));
   }
@@ -70,12 +44,13 @@ std::string Provenance(const Json& document, const std::filesystem::path& path) 
   const Json* imputed = document.Find("imputed");
   const bool spread = imputed != nullptr && imputed->is_number() && imputed->as_double() > 0;
   return fmt::format(
-      "mined: {} ({} profiles; interval: {}{})", path.filename().string(),
+      "mined: {} ({} profiles; interval: {}{}{})", path.filename().string(),
       profiles != nullptr && profiles->is_int() ? profiles->as_int() : 0,
       interval != nullptr && interval->is_string() ? interval->as_string() : "not stated",
       spread ? fmt::format("; {:.2f} % of the fleet's time is imputed to shapes",
                            100 * imputed->as_double())
-             : "");
+             : "",
+      document.Find("phase_mix") == nullptr ? "" : "; phases reweighed");
 }
 
 }  // namespace
@@ -92,7 +67,7 @@ Result<Suite> LoadWeightedSuite(const std::filesystem::path& path, const Selecti
   for (const auto& op : TRY(ReadAllOperators())) {
     operators.emplace(op->name, *op);
   }
-  MinedWeights weights;
+  WeightLines weights;
   const std::string provenance = Provenance(document, path);
   size_t number = 0;
   for (const Json& entry : TRY_IN(document.ArrayAt("workloads"), where)->array()) {
@@ -106,16 +81,7 @@ Result<Suite> LoadWeightedSuite(const std::filesystem::path& path, const Selecti
   if (wanted.tiers.empty() && wanted.shapes.empty()) wanted.tiers = {Tier::kMined};
   Suite suite = TRY(MakeSuite(std::move(cards), wanted));
   suite.name = path.stem().string();
-  for (Workload& workload : suite.workloads) {
-    const auto mined = weights.find(workload.Id());
-    if (mined == weights.end()) {
-      workload.weight = {.label = WeightLabel::kMined, .provenance = provenance};
-      continue;
-    }
-    workload.weight = mined->second.weight;
-    workload.deployed_ns = mined->second.deployed_ns;
-    workload.deployed_by_device = mined->second.by_device;
-  }
+  ApplyWeights(weights, WeightLabel::kMined, provenance, suite);
   return suite;
 }
 

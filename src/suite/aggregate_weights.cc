@@ -104,7 +104,7 @@ std::vector<const ProfileAggregate*> MakeGroups(const std::vector<WeighedWindow>
       weights.sampled.push_back({.hash = profile->hash,
                                  .application = index,
                                  .group = weights.groups.size(),
-                                 .busy_ns = profile->busy_ns,
+                                 .busy_ns = static_cast<double>(profile->busy_ns),
                                  .ranks = profile->ranks});
       profiles.push_back(profile);
     }
@@ -159,7 +159,7 @@ FleetWeights WeighWindows(const std::vector<WeighedWindow>& windows, ShareKind k
   weights.units_are_profiles = weights.applications.size() == 1;
   std::vector<double> group_busy(weights.groups.size());
   for (const SampledProfile& sampled : weights.sampled) {
-    group_busy[sampled.group] += static_cast<double>(sampled.busy_ns);
+    group_busy[sampled.group] += sampled.busy_ns;
   }
   if (!weights.units_are_profiles) {
     for (const FleetApplication& one : weights.applications) weights.units.push_back(one.weight);
@@ -171,13 +171,13 @@ FleetWeights WeighWindows(const std::vector<WeighedWindow>& windows, ShareKind k
     const double scale = weights.groups[sampled.group].weight / group_busy[sampled.group];
     sampled.share_of_ns = scale;
     if (weights.units_are_profiles) {
-      weights.units.push_back(scale * static_cast<double>(sampled.busy_ns));
+      weights.units.push_back(scale * sampled.busy_ns);
     }
     for (const AggregateCell& cell : profiles[index]->cells) {
       Building& into = building[{cell.op, cell.axes, cell.dtypes, cell.phase, cell.folded > 0}];
       AddCell(cell, profiles[index]->device, into);
       into.cell.parts[unit] += scale * static_cast<double>(cell.exposed_ns);
-      into.cell.times.emplace_back(index, cell.exposed_ns);
+      into.cell.times.emplace_back(index, static_cast<double>(cell.exposed_ns));
     }
   }
   for (auto& [key, entry] : building) {

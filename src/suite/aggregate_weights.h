@@ -20,8 +20,8 @@ struct FleetCell {
   Share share;                                // of the fleet's GPU time
   std::map<size_t, double> parts;             // by sampling unit; they add up to share.value
   std::map<std::string, double> deployed_ns;  // mean time of a call, by device
-  // Index of each profile that holds it (FleetWeights::sampled), and its exposed time there.
-  std::vector<std::pair<uint32_t, int64_t>> times;
+  // Index of each profile that holds it (FleetWeights::sampled), and its exposed time there, ns.
+  std::vector<std::pair<uint32_t, double>> times;
 };
 
 // A profile as the statistics see it.
@@ -29,7 +29,7 @@ struct SampledProfile {
   std::string hash;
   size_t application = 0;  // index in FleetWeights::applications
   size_t group = 0;        // index in FleetWeights::groups
-  int64_t busy_ns = 0;
+  double busy_ns = 0;
   int64_t ranks = 0;
   double share_of_ns = 0;  // of the fleet, that a nanosecond of its exposed time is
 };

@@ -12,7 +12,7 @@
 namespace roofmark::suite {
 namespace {
 
-using RowTimes = std::vector<std::pair<uint32_t, int64_t>>;  // row, exposed ns
+using RowTimes = std::vector<std::pair<uint32_t, double>>;  // row, exposed ns
 
 class Resampler {
  public:
@@ -57,8 +57,8 @@ class Resampler {
     const size_t runs = (all + ranks - 1) / ranks;
     for (size_t draw = 0; draw < std::max<size_t>(runs - 1, 1); ++draw) {
       const uint32_t profile = group.profiles[random_.Below(all)];
-      busy += static_cast<double>(weights_.sampled[profile].busy_ns);
-      for (const auto& [row, time] : times_[profile]) sums_[row] += static_cast<double>(time);
+      busy += weights_.sampled[profile].busy_ns;
+      for (const auto& [row, time] : times_[profile]) sums_[row] += time;
     }
     for (size_t row = 0; row < shares.size(); ++row) {
       shares[row] += group.weight * sums_[row] / busy;

@@ -40,12 +40,12 @@ FleetWindow MakeWindow(const FleetWeights& weights, std::map<RowKey, size_t>& ro
   window.profiles.resize(weights.sampled.size());
   Vector busy(weights.groups.size());
   for (const SampledProfile& profile : weights.sampled) {
-    busy[profile.group] += static_cast<double>(profile.busy_ns);
+    busy[profile.group] += profile.busy_ns;
   }
   for (size_t i = 0; i < weights.sampled.size(); ++i) {
     const SampledProfile& profile = weights.sampled[i];
     const double scale = weights.groups[profile.group].weight / busy[profile.group];
-    window.profiles[i].busy = scale * static_cast<double>(profile.busy_ns);
+    window.profiles[i].busy = scale * profile.busy_ns;
     Application& application = window.applications[weights.applications[profile.application].name];
     application.weight = weights.applications[profile.application].weight;
     application.profiles.push_back(&window.profiles[i]);
@@ -55,7 +55,7 @@ FleetWindow MakeWindow(const FleetWeights& weights, std::map<RowKey, size_t>& ro
     for (const auto& [profile, time] : cell.times) {
       const SampledProfile& sampled = weights.sampled[profile];
       const double scale = weights.groups[sampled.group].weight / busy[sampled.group];
-      window.profiles[profile].times.emplace_back(row, scale * static_cast<double>(time));
+      window.profiles[profile].times.emplace_back(row, scale * time);
     }
   }
   return window;

@@ -56,7 +56,7 @@ void AddOrigin(const MinedWorkload& workload, const FleetWeights& weights, bool 
   for (const FleetCell* member : workload.members) {
     for (const auto& [profile, time] : member->times) {
       const SampledProfile& from = weights.sampled[profile];
-      const double share = from.share_of_ns * static_cast<double>(time);
+      const double share = from.share_of_ns * time;
       applications[weights.applications[from.application].name] += share;
       profiles[from.hash.substr(0, kDigits)] += share;
       seen += share;
@@ -252,9 +252,52 @@ Json CurveToJson(const std::vector<MinedWorkload>& workloads) {
   return json;
 }
 
-NewWindow WindowOf(const Aggregate& aggregate, const BuildOptions& options) {
-  if (options.older == nullptr) return {};
-  return WeighNewWindow(*options.older, aggregate, options.share_of, options.new_weight);
+Json MixToJson(const std::vector<ReweighedPhase>& reweighed) {
+  Json json = Json::MakeArray();
+  for (const ReweighedPhase& phase : reweighed) {
+    json.Push(Json::MakeObject()
+                  .Set("phase", PhaseName(phase.phase))
+                  .Set("mined", phase.mined)
+                  .Set("weighed", phase.weighed));
+  }
+  return json;
+}
+
+// The fleet's weights as the options ask for them.
+struct Weighed {
+  FleetWeights weights;
+  NewWindow window;
+  std::vector<ReweighedPhase> phases;  // empty: as mined
+};
+
+Result<Weighed> WeighForSuite(const Aggregate& aggregate, const BuildOptions& options) {
+  Weighed weighed;
+  std::vector<WeighedWindow> windows = {{.aggregate = &aggregate}};
+  if (options.older != nullptr) {
+    weighed.window =
+        WeighNewWindow(*options.older, aggregate, options.share_of, options.new_weight);
+    windows[0].weight = weighed.window.weight;
+    windows.insert(windows.begin(),
+                   {.aggregate = options.older, .weight = 1 - weighed.window.weight});
+  }
+  weighed.weights = WeighWindows(windows, options.share_of);
+  if (weighed.weights.total == 0) {
+    return Fail(ErrorKind::kInput, "the aggregate holds no GPU time: mine profiles with kernels");
+  }
+  if (!options.phase_mix.empty()) {
+    weighed.phases = TRY(ReweighPhases(options.phase_mix, weighed.weights));
+  }
+  return weighed;
+}
+
+void AddHowWeighed(const Weighed& weighed, const BuildOptions& options, Json& json) {
+  if (options.older != nullptr) {
+    json.Set("smoothing", Json::MakeObject()
+                              .Set("new_weight", weighed.window.weight)
+                              .Set("from", weighed.window.from)
+                              .Set("older_profiles_sha256", HashOfProfiles(*options.older)));
+  }
+  if (!weighed.phases.empty()) json.Set("phase_mix", MixToJson(weighed.phases));
 }
 
 void AddRefreshed(const Json& previous, const Cards& cards, Json& workloads, Json& json) {
@@ -272,15 +315,8 @@ void AddRefreshed(const Json& previous, const Cards& cards, Json& workloads, Jso
 Result<Json> BuildSuite(const Aggregate& aggregate,
                         std::span<const std::unique_ptr<const Operator>> operators,
                         const BuildOptions& options) {
-  const NewWindow window = WindowOf(aggregate, options);
-  std::vector<WeighedWindow> windows = {{.aggregate = &aggregate, .weight = window.weight}};
-  if (options.older != nullptr) {
-    windows.insert(windows.begin(), {.aggregate = options.older, .weight = 1 - window.weight});
-  }
-  const FleetWeights weights = WeighWindows(windows, options.share_of);
-  if (weights.total == 0) {
-    return Fail(ErrorKind::kInput, "the aggregate holds no GPU time: mine profiles with kernels");
-  }
+  const Weighed weighed = TRY(WeighForSuite(aggregate, options));
+  const FleetWeights& weights = weighed.weights;
   Cards cards;
   for (const auto& op : operators) cards[op->name] = op.get();
   double unattributed = 0;
@@ -307,12 +343,7 @@ Result<Json> BuildSuite(const Aggregate& aggregate,
   Json json = Json::MakeObject();
   json.Set("format", kFormat).Set("label", WeightLabelName(WeightLabel::kMined));
   json.Set("fleet", FleetToJson(weights, aggregate, options.share_of));
-  if (options.older != nullptr) {
-    json.Set("smoothing", Json::MakeObject()
-                              .Set("new_weight", window.weight)
-                              .Set("from", window.from)
-                              .Set("older_profiles_sha256", HashOfProfiles(*options.older)));
-  }
+  AddHowWeighed(weighed, options, json);
   json.Set("coverage", covered).Set("certain", certain);
   json.Set("outside", std::max(0.0, weights.total - covered)).Set("unattributed", unattributed);
   double imputable = 0;

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/aggregate.h"
+#include "suite/phase_mix.h"
 #include "suite/select_shapes.h"
 #include "suite/suite.h"
 
@@ -26,6 +27,7 @@ struct BuildOptions {
   // then (see WeighNewWindow).
   const Aggregate* older = nullptr;
   std::optional<double> new_weight;
+  PhaseMix phase_mix;  // that phases are to have instead of the recorded one; empty: that one
   // The suite that this one follows: its shapes go on representing theirs (see RefreshShapes).
   const Json* previous = nullptr;
   size_t draws = 1000;  // of the bootstrap

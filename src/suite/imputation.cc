@@ -22,8 +22,8 @@ Imputation ImputeShapes(const FleetWeights& weights, const Cards& cards) {
   const auto place_of = [&](const FleetCell& cell, uint32_t profile) {
     return Place{cell.sums.op, cell.sums.phase, weights.sampled[profile].application};
   };
-  const auto share_of = [&](uint32_t profile, int64_t time) {
-    return weights.sampled[profile].share_of_ns * static_cast<double>(time);
+  const auto share_of = [&](uint32_t profile, double time) {
+    return weights.sampled[profile].share_of_ns * time;
   };
   Imputation imputation;
   for (size_t i = 0; i < weights.cells.size(); ++i) {

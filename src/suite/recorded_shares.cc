@@ -16,7 +16,7 @@ std::vector<RowTimes> TimesByProfile(const FleetWeights& weights,
   for (size_t cell = 0; cell < weights.cells.size(); ++cell) {
     if (row_of_cell[cell] == SIZE_MAX) continue;
     for (const auto& [profile, time] : weights.cells[cell].times) {
-      times[profile][row_of_cell[cell]] += static_cast<double>(time);
+      times[profile][row_of_cell[cell]] += time;
     }
   }
   return times;
@@ -25,7 +25,7 @@ std::vector<RowTimes> TimesByProfile(const FleetWeights& weights,
 double BusyOf(const FleetWeights& weights, const FleetGroup& group) {
   double busy = 0;
   for (const uint32_t profile : group.profiles) {
-    busy += static_cast<double>(weights.sampled[profile].busy_ns);
+    busy += weights.sampled[profile].busy_ns;
   }
   return busy;
 }
@@ -55,7 +55,7 @@ RowTimes Residuals(const FleetWeights& weights, const FleetGroup& group,
   RowTimes squares;
   RowTimes present;  // busy squares of the profiles that hold the row
   for (const uint32_t profile : group.profiles) {
-    const double part = static_cast<double>(weights.sampled[profile].busy_ns) / busy;
+    const double part = weights.sampled[profile].busy_ns / busy;
     busy_squares += part * part;
     for (const auto& [row, time] : times[profile]) {
       const double residual = time / busy - shares.at(row) * part;

@@ -17,11 +17,6 @@ struct Share {
   double high = 0;
 };
 
-// The t quantile for a two-sided 95 % interval; between the table's whole degrees of freedom it is
-// interpolated in their inverse. Requires: at least 1.
-// Source: NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.7.2.
-double StudentT95(double degrees_of_freedom);
-
 // The two-sided 95 % interval of a share with a standard error: t of them in log-odds, by the delta
 // method (error / (s (1 - s))). A point where the error is 0. Less than one degree counts as one.
 // Source: Agresti, Categorical Data Analysis, 3rd ed. (2013), section 3.1.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/hash.h"
+#include "base/student_t.h"
 #include "base/testing.h"
 #include "suite/recorded_shares.h"
 

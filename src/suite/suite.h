@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/suite_draws.h"
 #include "model/workload.h"
 
 namespace roofmark::suite {
@@ -21,6 +22,7 @@ struct Suite {
   // Workloads point at their operators, so these stay where they are. Sorted by name.
   std::vector<std::unique_ptr<const Operator>> operators;
   std::vector<Workload> workloads;  // by operator, then in the order of shapes.jsonl
+  SuiteDraws draws;  // of a mined suite, also of workloads that are not selected; else empty
 
   // nullptr where there is none.
   const Operator* FindOperator(std::string_view operator_name) const;

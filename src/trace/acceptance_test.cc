@@ -238,13 +238,34 @@ TEST_F(Acceptance, Test2ALaunchThatTheCaptureLacksIsReportedAndShiftsNothing) {
   }
 }
 
-// Of the two B300 files of the reference, whose ratios are 1.134 and 1.169, the first is public.
 TEST_F(Acceptance, Test3OverlapIsSharedAndNotCountedTwice) {
   const ProfileSummary summary =
       MineShared("sglang_decode_b300_vs_mi300/deepseek_r1_B300-TP-0-DECODE.trace.json.gz");
   EXPECT_EQ(summary.aggregate.sum_ns, 4125258);
   EXPECT_EQ(summary.aggregate.busy_ns, 3637277);
   EXPECT_EQ(summary.aggregate.sum_ns * 1000 / summary.aggregate.busy_ns, 1134);
+  const ProfileSummary more = MineShared("kineto_cuda/hta/trace_diff_control.json.gz");
+  EXPECT_EQ(more.aggregate.sum_ns, 446813000);
+  EXPECT_EQ(more.aggregate.busy_ns, 369257000);
+}
+
+// NOT SHOWN: the test as it was set names two B300 files, with ratios of 1.134 and 1.169. The
+// second one is not among the public profiles (traces/INDEX.md lists one of B300, and no row of
+// oracle.tsv has that ratio), so nothing has seen it. What it would show beside the first, that
+// exposed times add up to the union where kernels overlap more, is held on all 31 files below, one
+// of which has a ratio of 1.210. Should it be published, this test holds it too.
+TEST_F(Acceptance, Test3TheSecondB300FileIsNotPublic) {
+  for (const auto& [file, row] : Oracle("kineto")) {
+    const std::vector<std::string_view> columns = Split(row, '\t');
+    const int64_t sum = ParseInt(columns[5]).value();
+    const int64_t busy = ParseInt(columns[6]).value();
+    if (busy == 0 || sum * 1000 / busy != 1169) continue;
+    const ProfileSummary summary = Mine(shared_ / file);
+    EXPECT_EQ(summary.aggregate.sum_ns, sum);
+    EXPECT_EQ(summary.aggregate.busy_ns, busy);
+    return;
+  }
+  GTEST_SKIP() << "no public profile has the overlap of the second B300 file, 1.169: not shown";
 }
 
 TEST_F(Acceptance, Test3ExposedTimesAddUpToTheUnionInEveryFile) {

@@ -3,8 +3,6 @@
 // the order of evidence.
 #include "trace/attribution.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,6 +10,7 @@
 #include "base/text.h"
 #include "trace/batch_lengths.h"
 #include "trace/decision.h"
+#include "trace/explain_launch.h"
 #include "trace/phase_split.h"
 #include "trace/replayed_calls.h"
 
@@ -65,7 +64,9 @@ class Attributor {
     AddPlace(profile, forest, rules);
     for (const auto& capture : captures) AddPlace(capture->profile, *capture->forest, rules);
     for (Place& place : places_) CollectFacts(place);
-    for (const auto& [fact, value] : options.facts) facts_.emplace(fact, value);
+    for (const auto& [fact, value] : options.facts) {
+      if (facts_.emplace(fact, value).second) stated_.emplace(fact, value);
+    }
   }
 
   Attribution Run() {
@@ -73,14 +74,14 @@ class Attributor {
                                       const CapturedNode& node) {
       return IsCompatible(kernel, capture, node);
     };
-    GraphPairing pairing = PairGraphs(profile_, linked_, captures_, compatible);
-    out_.pairing = pairing.report;
+    pairing_ = PairGraphs(profile_, linked_, captures_, compatible);
+    out_.pairing = pairing_.report;
     const size_t kernels = profile_.kernels.size();
     out_.claim_of.reserve(kernels);
     out_.call_of.reserve(kernels);
     out_.auxiliary.reserve(kernels);
     replays_.emplace(linked_.links, next_call_);
-    for (uint32_t row = 0; row < kernels; ++row) TakeKernel(row, pairing.OriginOf(row));
+    for (uint32_t row = 0; row < kernels; ++row) TakeKernel(row, pairing_.OriginOf(row));
     for (auto& [text, explanation] : explained_) {
       out_.explanations.push_back(std::move(explanation));
     }
@@ -196,7 +197,10 @@ class Attributor {
     replays_->Done(link);
     out_.call_of.push_back(call);
     out_.auxiliary.push_back(taken.kernel != nullptr && taken.kernel->auxiliary);
-    if (!options_.explain.empty()) Explain(taken);
+    const ShapeEvidence evidence = EvidenceOf(taken, out_.claims[out_.claim_of.back()]);
+    const auto from = static_cast<size_t>(FindShapeFrom(evidence));
+    out_.shape_times[from] += profile_.kernels[row].dur_ns;
+    if (!options_.explain.empty()) Explain(taken, evidence);
   }
 
   // A mixed step's claims, and those of graphs that were padded, depend on the step.
@@ -296,80 +300,45 @@ class Attributor {
     out_.claims.push_back(std::move(other));
   }
 
-  std::string HowLaunched(const Taken& taken) const {
-    const Link& link = *taken.link;
-    const std::string by =
-        link.call == kNone32
-            ? "by a call that the profile does not hold"
-            : fmt::format("by {}", profile_.text.Text(profile_.calls[link.call].name));
+  ShapeEvidence EvidenceOf(const Taken& taken, const Claim& claim) const {
+    ShapeEvidence evidence{.shaped = !claim.axes.empty(), .link = taken.link->kind};
     if (taken.origin.capture != kNone32) {
-      return by + (taken.origin.tokens < 0 ? ", node of a graph that a capture profile has"
-                                           : fmt::format(", node of a graph captured for {} tokens",
-                                                         taken.origin.tokens));
+      evidence.origin = &taken.origin;
+      evidence.graph = &pairing_.graphs[taken.origin.graph];
+      evidence.capture = captures_[taken.origin.capture]->name;
+    } else if (options_.traced != nullptr && taken.decision.call != kNone32) {
+      evidence.traced = options_.traced->Of(taken.decision.call);
+      if (evidence.traced != nullptr)
+        evidence.trace = options_.traced->names[evidence.traced->trace];
     }
-    switch (link.kind) {
-      case LinkKind::kGraph:
-        return by + ", node of a graph without its capture";
-      case LinkKind::kGraphNode:
-        return by + ", node of a graph, by the creation of the node";
-      case LinkKind::kExternalId:
-        return by + ", operator by its External id";
-      case LinkKind::kContainment:
-        return by + ", operator around the call";
-      case LinkKind::kNone:
-        break;
-    }
-    return by + ", no operator around it";
+    return evidence;
   }
 
-  std::string WhichPhase(const Taken& taken, const Claim& claim) const {
-    const char* source = "nothing says it";
-    const StepLabel* label = LabelOf(*taken.link);
-    if (label != nullptr && label->phase == taken.phase) {
-      source = "the step's label";
-    } else if (label == nullptr && options_.file_phase != Phase::kUnknown) {
-      source = "the file's name";
-    } else if (taken.phase != Phase::kUnknown) {
-      source = "the kernel's rule";
-    }
-    if (claim.split) {
-      return fmt::format("mixed step: {} of {} parts {}, the rest {}",
-                         claim.split->whole - claim.split->part, claim.split->whole,
-                         PhaseName(claim.phase), PhaseName(out_.claims[claim.split->other].phase));
-    }
-    return fmt::format("{}: {}", PhaseName(claim.phase), source);
-  }
-
-  std::string WhichShape(const Taken& taken, const Claim& claim) const {
-    if (!claim.axes.empty()) return AxesToJson(claim.axes).Dump();
-    if (taken.origin.disputed) {
-      return "unknown: several captured graphs fit and differ in size, and no step label says "
-             "which";
-    }
-    if (taken.decision.shaped_by == nullptr) return "unknown: no operator gives it";
-    const CpuOp& op = taken.place->profile->ops[taken.decision.call];
-    if (!HasDims(op.arguments, taken.place->profile->text)) {
-      return "unknown: the operator's sizes were not recorded";
-    }
-    if (taken.decision.shaped_by->axes.empty()) return "unknown: its rule has no axes";
-    return fmt::format("unknown: the recipe of {} does not fit {}", taken.decision.shaped_by->where,
-                       ValidUtf8(OpTextsOf(op.arguments, taken.place->profile->text).dims));
-  }
-
-  void Explain(const Taken& taken) {
+  void Explain(const Taken& taken, const ShapeEvidence& evidence) {
     const Launch launch = profile_.kernels[taken.row];
-    const std::string_view name = profile_.text.Text(launch.name);
-    if (name.find(options_.explain) == std::string_view::npos) return;
     const Claim& claim = out_.claims[out_.claim_of.back()];
-    std::vector<std::string> lines = {ValidUtf8(name), "launched   " + HowLaunched(taken)};
-    for (std::string& line :
-         DescribeDecision(*taken.place, taken.op, taken.kernel, taken.decision)) {
-      lines.push_back(std::move(line));
-    }
-    lines.push_back("shape      " + WhichShape(taken, claim));
-    lines.push_back("phase      " + WhichPhase(taken, claim));
+    const bool named =
+        profile_.text.Text(launch.name).find(options_.explain) != std::string_view::npos;
+    if (!named && claim.op != options_.explain) return;
+    std::vector<std::string> lines =
+        ExplainLaunch({.profile = &profile_,
+                       .launch = &launch,
+                       .link = taken.link,
+                       .label = LabelOf(*taken.link),
+                       .kernel = taken.kernel,
+                       .place = taken.place,
+                       .op = taken.op,
+                       .decision = &taken.decision,
+                       .claim = &claim,
+                       .other = claim.split ? &out_.claims[claim.split->other] : nullptr,
+                       .phase = taken.phase,
+                       .file_phase = options_.file_phase,
+                       .shape = evidence,
+                       .facts = &facts_,
+                       .stated = &stated_});
     Explanation& explanation = explained_[Join(lines, "\n")];
     explanation.lines = std::move(lines);
+    explanation.shape_from = FindShapeFrom(evidence);
     ++explanation.launches;
     explanation.sum_ns += launch.dur_ns;
   }
@@ -380,6 +349,8 @@ class Attributor {
   const AttributionOptions& options_;
   std::vector<Place> places_;
   Facts facts_;
+  Facts stated_;  // of these, what the options state
+  GraphPairing pairing_;
   std::vector<std::string> disputed_;
   std::unordered_map<ClaimKey, uint32_t, HashClaimKey> known_;
   std::optional<ReplayedCalls> replays_;

@@ -17,6 +17,7 @@
 #include "trace/profile.h"
 #include "trace/recipe.h"
 #include "trace/rules.h"
+#include "trace/shape_from.h"
 
 namespace roofmark::trace {
 
@@ -44,6 +45,7 @@ struct Claim {
 // Why some launches of a kernel were claimed as they were, for a person.
 struct Explanation {
   std::vector<std::string> lines;
+  ShapeFrom shape_from = ShapeFrom::kNothing;
   uint64_t launches = 0;
   int64_t sum_ns = 0;
 };
@@ -56,6 +58,7 @@ struct Attribution {
   std::vector<uint32_t> call_of;
   std::vector<bool> auxiliary;  // by kernel: not the main kernel of its operator
   PairingReport pairing;
+  ShapeTimes shape_times{};               // kernels' durations by where their shapes are from
   std::vector<Explanation> explanations;  // of the kernels that were asked about, longest first
 };
 
@@ -63,7 +66,10 @@ struct AttributionOptions {
   Phase file_phase = Phase::kUnknown;  // that the profile's name states, where there is no label
   // Sizes that are known of the model; where operators of the profile tell other ones, those win.
   Facts facts;
-  std::string explain;  // part of the names of kernels to explain; empty = none
+  // What to explain: a part of the names of kernels, or an operator of ours; empty = nothing.
+  std::string explain;
+  // Which operators got their sizes from an execution trace; nullptr: none.
+  const TracedOps* traced = nullptr;
 };
 
 Attribution Attribute(const Profile& profile, const LinkedProfile& linked, const OpForest& forest,

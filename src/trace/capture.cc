@@ -121,7 +121,7 @@ void ReadEagerSteps(CaptureProfile& capture) {
     const auto [entry, fresh] = graph_of.try_emplace(step, capture.graphs.size());
     if (fresh) {
       const int64_t tokens = label.context.tokens + label.generation.tokens;
-      capture.graphs.push_back({.tokens = tokens, .mode = "EAGER", .nodes = {}});
+      capture.graphs.push_back({.tokens = tokens, .mode = std::string(kEagerMode), .nodes = {}});
     }
     capture.graphs[entry->second].nodes.push_back(
         {.kind = LaunchKind::kKernel, .kernel = kernel.name, .op = op});
@@ -164,7 +164,9 @@ std::unique_ptr<CaptureProfile> MakeCaptureProfile(Profile profile) {
 }
 
 Result<std::unique_ptr<CaptureProfile>> ReadCaptureProfile(const fs::path& path) {
-  return MakeCaptureProfile(TRY(ReadProfile(path)));
+  auto capture = MakeCaptureProfile(TRY(ReadProfile(path)));
+  capture->name = path.filename().string();
+  return capture;
 }
 
 std::vector<fs::path> FindCaptureProfiles(const fs::path& profile) {

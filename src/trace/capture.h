@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -22,13 +23,17 @@ struct CapturedNode {
   uint32_t op = kNone32;    // row in the capture profile's ops
 };
 
+// The mode of a step of an eager run, which stands for a graph.
+inline constexpr std::string_view kEagerMode = "EAGER";
+
 struct CapturedGraph {
   int64_t tokens = -1;  // that it was captured for, from the annotation; -1 = not said
-  std::string mode;     // "FULL", "PIECEWISE", "DECODE"; empty = not said
+  std::string mode;     // "FULL", "PIECEWISE", "DECODE", kEagerMode; empty = not said
   std::vector<CapturedNode> nodes;
 };
 
 struct CaptureProfile {
+  std::string name;  // of its file; empty where there is none
   Profile profile;
   std::unique_ptr<OpForest> forest;  // over profile; stays valid when this moves
   std::vector<CapturedGraph> graphs;
@@ -37,7 +42,7 @@ struct CaptureProfile {
 };
 
 // Finds the graphs of a profile that was recorded during capture. One that captures nothing is
-// taken for an eager run of the same model: its labelled steps stand for graphs (mode "EAGER").
+// taken for an eager run of the same model: its labelled steps stand for graphs (kEagerMode).
 Result<std::unique_ptr<CaptureProfile>> ReadCaptureProfile(const std::filesystem::path& path);
 std::unique_ptr<CaptureProfile> MakeCaptureProfile(Profile profile);
 

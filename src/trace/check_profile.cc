@@ -49,7 +49,7 @@ class Checker {
  public:
   Checker(const Profile& profile, const Totals& totals) : profile_(profile), totals_(totals) {}
 
-  void Run(const LinkedProfile& linked, const PairingReport& pairing, int64_t unattributed_ns,
+  void Run(const LinkedProfile& linked, const Attribution& attribution, int64_t unattributed_ns,
            int64_t unknown_phase_ns) {
     Wholeness();
     if (totals_.kernels == 0) {
@@ -60,7 +60,7 @@ class Checker {
     }
     Operators();
     Links();
-    Graphs(pairing);
+    Graphs(attribution.pairing);
     Labels(linked, unknown_phase_ns);
     if (static_cast<double>(unattributed_ns) >
         kUnmappedAlarm * static_cast<double>(totals_.union_ns)) {
@@ -69,6 +69,7 @@ class Checker {
                       Time(totals_.union_ns)),
           "mine --unknown lists the kernels as rules to fill in");
     }
+    Found(attribution.shape_times);
     Notes();
   }
 
@@ -146,6 +147,23 @@ class Checker {
     }
   }
 
+  // Shapes that are no fact of the launch itself.
+  void Found(const ShapeTimes& times) {
+    int64_t found = 0;
+    std::string ways;
+    for (size_t i = static_cast<size_t>(ShapeFrom::kTraceByNames); i < times.size(); ++i) {
+      if (times[i] == 0) continue;
+      found += times[i];
+      ways +=
+          fmt::format("{}{}", ways.empty() ? "" : ", ", ShapeFromName(static_cast<ShapeFrom>(i)));
+    }
+    if (found == 0) return;
+    Add(Weight::kNote, "paired",
+        fmt::format("{} of {} have their shapes from another recording, paired with this one ({})",
+                    Time(found), Time(totals_.sum_kernel_ns), ways),
+        "mine --explain KERNEL says for each shape which file and why");
+  }
+
   void Labels(const LinkedProfile& linked, int64_t unknown_phase_ns) {
     if (unknown_phase_ns > 0) {
       Add(Weight::kLacks, "phases",
@@ -208,10 +226,10 @@ std::string_view WeightName(Weight weight) {
 }
 
 std::vector<Finding> CheckForMining(const Profile& profile, const Totals& totals,
-                                    const LinkedProfile& linked, const PairingReport& pairing,
+                                    const LinkedProfile& linked, const Attribution& attribution,
                                     int64_t unattributed_ns, int64_t unknown_phase_ns) {
   Checker checker(profile, totals);
-  checker.Run(linked, pairing, unattributed_ns, unknown_phase_ns);
+  checker.Run(linked, attribution, unattributed_ns, unknown_phase_ns);
   return checker.Take();
 }
 

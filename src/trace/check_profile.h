@@ -33,7 +33,7 @@ inline constexpr double kUnmappedAlarm = 0.02;
 // Worst first. `unattributed_ns` and `busy_ns` are exposed time; `unknown_phase_ns` of it has no
 // phase.
 std::vector<Finding> CheckForMining(const Profile& profile, const Totals& totals,
-                                    const LinkedProfile& linked, const PairingReport& pairing,
+                                    const LinkedProfile& linked, const Attribution& attribution,
                                     int64_t unattributed_ns, int64_t unknown_phase_ns);
 
 }  // namespace roofmark::trace

@@ -3,14 +3,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "trace/op_texts.h"
+#include "trace/recipe.h"
 
 namespace roofmark::trace {
+
+const OpRule* RuleOf(Place& place, uint32_t op) {
+  const CpuOp& row = place.profile->ops[op];
+  const OpRule* rule = place.rules.Op(row.name);
+  if (rule == nullptr || !rule->matrices) return rule;
+  if (!HasDims(row.arguments, place.profile->text)) return nullptr;
+  const OpTexts texts = OpTextsOf(row.arguments, place.profile->text);
+  const OpArguments arguments = ParseArguments(texts.dims, {}, {});
+  const auto matrices =
+      std::ranges::count_if(arguments.dims, [](const auto& dims) { return dims.size() >= 2; });
+  while (rule != nullptr && rule->matrices && *rule->matrices != matrices) rule = rule->otherwise;
+  return rule;
+}
 
 Surroundings LookAround(Place& place, uint32_t op) {
   Surroundings around;
   for (; op != kNone32; op = place.forest->Parent(op)) {
-    const OpRule* rule = place.rules.Op(place.profile->ops[op].name);
+    const OpRule* rule = RuleOf(place, op);
     if (rule == nullptr) continue;
     if (rule->level == OpLevel::kGeneric) {
       if (around.generic == nullptr) {
@@ -97,7 +114,7 @@ std::vector<std::string> DescribeDecision(Place& place, uint32_t op, const Kerne
   std::vector<std::string> lines;
   for (int depth = 0; op != kNone32 && depth < kMaxDepth; op = place.forest->Parent(op), ++depth) {
     const TextId name = place.profile->ops[op].name;
-    const OpRule* rule = place.rules.Op(name);
+    const OpRule* rule = RuleOf(place, op);
     lines.push_back(fmt::format(
         "inside     {}{}", ValidUtf8(place.profile->text.Text(name)),
         rule == nullptr

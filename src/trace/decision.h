@@ -52,6 +52,10 @@ struct Place {
   uint32_t first_call;  // numbers of operator calls, distinct over all places
 };
 
+// The rule of an operator of a place, by its name and, where rules ask for that, its arguments;
+// nullptr where there is none.
+const OpRule* RuleOf(Place& place, uint32_t op);
+
 // What the operators around a launch say.
 struct Surroundings {
   const OpRule* rule = nullptr;  // of the operator that is one of ours, else of a container

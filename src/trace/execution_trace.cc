@@ -191,7 +191,14 @@ void GiveArguments(const TracedArguments& arguments, uint32_t row, Profile& prof
                                profile.text, scratch);
 }
 
-uint64_t AddArgumentsById(const ExecutionTrace& trace, Profile& profile) {
+void MarkTraced(TracedFrom from, uint32_t row, const Profile& profile, TracedOps* traced) {
+  if (traced == nullptr) return;
+  traced->by_op.resize(profile.ops.size());
+  from.trace = static_cast<uint32_t>(traced->names.size() - 1);
+  traced->by_op[row] = from;
+}
+
+uint64_t AddArgumentsById(const ExecutionTrace& trace, Profile& profile, TracedOps* traced) {
   uint64_t given = 0;
   for (uint32_t row = 0; row < profile.record_ids.size(); ++row) {
     const CpuOp& op = profile.ops[row];
@@ -201,6 +208,7 @@ uint64_t AddArgumentsById(const ExecutionTrace& trace, Profile& profile) {
     const TracedArguments& arguments = trace.ops[found->second].arguments;
     if (arguments.name != profile.text.Text(op.name)) continue;
     GiveArguments(arguments, row, profile);
+    MarkTraced({}, row, profile, traced);
     ++given;
   }
   return given;

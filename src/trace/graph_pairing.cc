@@ -45,9 +45,12 @@ struct Node {
 
 struct Match {
   const Candidate* candidate = nullptr;
-  std::vector<uint32_t> nodes;    // captured node of each replayed one; kNone32 = none
-  std::vector<bool> disputed;     // by replayed node: other captures that fit have other sizes
-  uint64_t missing = 0;           // kernels that one of both has and the other lacks
+  std::vector<uint32_t> nodes;  // captured node of each replayed one; kNone32 = none
+  std::vector<bool> disputed;   // by replayed node: other captures that fit have other sizes
+  uint64_t missing = 0;         // kernels that one of both has and the other lacks
+  size_t contradicted = 0;      // see PairedGraph, like the next two
+  size_t fits = 1;
+  PairedBy by = PairedBy::kNames;
   std::vector<uint32_t> origins;  // of each replayed one, in GraphPairing; made when it is used
 };
 
@@ -155,6 +158,7 @@ class Pairer {
         if (best.candidate == nullptr) {
           best = std::move(match);
         } else {
+          ++best.fits;
           Dispute(match, best);
         }
       }
@@ -164,7 +168,8 @@ class Pairer {
       if (!candidate->named) continue;
       Match match{.candidate = candidate,
                   .nodes = Align(names, candidate->names),
-                  .disputed = std::vector<bool>(names.size())};
+                  .disputed = std::vector<bool>(names.size()),
+                  .by = PairedBy::kCommonNames};
       // Of the longer one: a graph that has more nodes than ran is another graph.
       const size_t longer = std::max(CountKernels(names), CountKernels(candidate->names));
       size_t paired = 0;
@@ -208,8 +213,8 @@ class Pairer {
     if (left.size() != right.size() || left.empty()) return {};
     Match match{.candidate = &candidate,
                 .nodes = std::vector<uint32_t>(names.size(), kNone32),
-                .disputed = std::vector<bool>(names.size())};
-    size_t contradictions = 0;
+                .disputed = std::vector<bool>(names.size()),
+                .by = candidate.named ? PairedBy::kNames : PairedBy::kOrder};
     for (size_t i = 0; i < left.size(); ++i) {
       const TextId replayed = names[left[i]];
       const TextId captured = candidate.names[right[i]];
@@ -217,12 +222,12 @@ class Pairer {
         if (replayed != captured) return {};
       } else if (!compatible_(profile_.text.Text(replayed), *captures_[candidate.capture],
                               candidate.graph->nodes[right[i]])) {
-        ++contradictions;
+        ++match.contradicted;
       }
       match.nodes[left[i]] = right[i];
     }
     const auto count = static_cast<double>(left.size());
-    if (static_cast<double>(contradictions) > (1 - kFloor) * count) return {};
+    if (static_cast<double>(match.contradicted) > (1 - kFloor) * count) return {};
     return match;
   }
 
@@ -271,15 +276,25 @@ int64_t StepTokens(const LinkedProfile& linked, const std::vector<Node>& nodes) 
 }
 
 // All replays of a graph share its origins.
-void AddOrigins(Match& match, GraphPairing& pairing) {
+void AddOrigins(const std::vector<Node>& nodes, Match& match, GraphPairing& pairing) {
   if (match.candidate == nullptr || !match.origins.empty()) return;
   const Candidate& candidate = *match.candidate;
+  const auto graph = static_cast<uint32_t>(pairing.graphs.size());
+  const auto kernels =
+      std::ranges::count_if(nodes, [](const Node& node) { return node.kernel != kNone32; });
+  pairing.graphs.push_back({.by = match.by,
+                            .eager = candidate.graph->mode == kEagerMode,
+                            .mode = candidate.graph->mode,
+                            .nodes = static_cast<size_t>(kernels),
+                            .missing = match.missing,
+                            .contradicted = match.contradicted,
+                            .fits = match.fits});
   for (size_t i = 0; i < match.nodes.size(); ++i) {
     const uint32_t node = match.nodes[i];
     match.origins.push_back(node == kNone32 ? 0 : static_cast<uint32_t>(pairing.origins.size()));
     if (node == kNone32) continue;
     pairing.origins.push_back({candidate.capture, candidate.graph->nodes[node].op,
-                               candidate.graph->tokens, match.disputed[i]});
+                               candidate.graph->tokens, graph, match.disputed[i]});
   }
 }
 
@@ -294,7 +309,7 @@ GraphPairing PairGraphs(const Profile& profile, const LinkedProfile& linked,
   ForEachGraph(profile, linked, [&](const std::vector<Node>& nodes) {
     ++report.graphs;
     Match& match = pairer.Find(nodes, StepTokens(linked, nodes));
-    AddOrigins(match, pairing);
+    AddOrigins(nodes, match, pairing);
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].kernel == kNone32) continue;
       if (match.candidate == nullptr || match.nodes[i] == kNone32) {

@@ -15,11 +15,30 @@
 
 namespace roofmark::trace {
 
+// What said that a replay is a captured graph.
+enum class PairedBy : uint8_t {
+  kNames,        // equal sequences of names
+  kCommonNames,  // the longest common sequence of names, over the floor
+  kOrder,        // equal numbers of nodes, whose names the capture does not have (CUDA)
+};
+
+// A captured graph that replays were found to be of.
+struct PairedGraph {
+  PairedBy by = PairedBy::kNames;
+  bool eager = false;       // the "graph" is a step of an eager run
+  std::string mode;         // of the capture: "FULL", "PIECEWISE"; empty = not said
+  size_t nodes = 0;         // kernels of the replay
+  size_t missing = 0;       // kernels that one of both has and the other lacks
+  size_t contradicted = 0;  // pairs that the rules contradict: kernel and operator differ
+  size_t fits = 1;          // captured graphs that fit as well, with this one
+};
+
 // Where a graph's node was captured.
 struct CapturedOrigin {
   uint32_t capture = kNone32;  // index of the capture profile; kNone32 = not paired
   uint32_t op = kNone32;       // row in its ops
   int64_t tokens = -1;         // that the graph was captured for; -1 = not said
+  uint32_t graph = 0;          // in GraphPairing::graphs
   // Several captures fit and disagree about the sizes of this node: the operator is known, its
   // shape is not.
   bool disputed = false;
@@ -38,6 +57,7 @@ struct GraphPairing {
   std::vector<CapturedOrigin> origins = std::vector<CapturedOrigin>(1);  // the first is none
   // By kernel, in origins; replays of a graph have the same ones. Empty where no kernel has one.
   std::vector<uint32_t> origin_of;
+  std::vector<PairedGraph> graphs;  // that replays were found to be of
   PairingReport report;
 
   // Where a kernel that is a graph's node was captured.

@@ -207,6 +207,27 @@ TEST_F(PublicProfiles, DenseProductsHaveTheirSizes) {
   }
 }
 
+// What Inductor made is a norm, with or without an addition, by its arguments; its number says
+// nothing.
+TEST_F(PublicProfiles, KernelsOfCompiledCodeHaveOperatorsAndSizes) {
+  const ProfileSummary summary = MineShared("kineto_rocm/torch_compile_triton_mi300.json.gz");
+  for (const char* op : {"rms_norm", "fused_add_rms_norm"}) {
+    const std::vector<AggregateCell> cells = CellsOf(summary, op);
+    ASSERT_EQ(cells.size(), 1U) << op;
+    EXPECT_EQ(Axis(cells[0], "tokens"), 8 * 4096) << op;
+    EXPECT_EQ(Axis(cells[0], "hidden"), 2048) << op;
+    EXPECT_EQ(cells[0].dtypes.at("x"), "bf16") << op;
+    EXPECT_EQ(cells[0].launches, 1) << op;
+  }
+  const std::vector<AggregateCell> gates = CellsOf(summary, "silu_and_mul");
+  ASSERT_EQ(gates.size(), 1U);
+  EXPECT_EQ(Axis(gates[0], "rows"), 8 * 4096);
+  EXPECT_EQ(Axis(gates[0], "width"), 8192);
+  // A gate of an embedding of time is no silu_and_mul.
+  EXPECT_TRUE(
+      CellsOf(MineShared("kineto_rocm/xdit_sd35_torch_compile.json.gz"), "silu_and_mul").empty());
+}
+
 TEST_F(PublicProfiles, AttentionOfAMixedStepKeepsTheLabelsSums) {
   const ProfileSummary summary =
       MineShared("kineto_rocm/vllm_piecewise_graph/graph_execution.json.gz");

@@ -80,6 +80,18 @@ Result<std::string> OptionalText(const Json& table, std::string_view key) {
   return table.Find(key) == nullptr ? std::string() : TRY(table.String(key));
 }
 
+Result<std::optional<std::regex>> OptionalRegex(const Json& table) {
+  std::optional<std::regex> compiled;
+  const std::string regex = TRY(OptionalText(table, "regex"));
+  if (regex.empty()) return compiled;
+  try {
+    compiled.emplace(regex, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    return Fail(ErrorKind::kInput, fmt::format("regex '{}': {}", regex, error.what()));
+  }
+  return compiled;
+}
+
 Result<OpLevel> Level(const Json& table) {
   const std::string level = TRY(OptionalText(table, "level"));
   if (level.empty() || level == "operator") return OpLevel::kOperator;
@@ -115,9 +127,10 @@ Result<Recipes> ReadRecipes(const Json& table, std::string_view key) {
 
 Result<OpRule> ReadOpRule(const Json& table) {
   if (!table.is_object()) return Fail(ErrorKind::kInput, "a rule must be a table");
-  TRY(table.AllowKeys(
-      {"name", "starts_with", "operator", "level", "axes", "lengths", "dtypes", "facts", "note"}));
+  TRY(table.AllowKeys({"name", "starts_with", "regex", "matrices", "operator", "level", "axes",
+                       "lengths", "dtypes", "facts", "note"}));
   OpRule rule;
+  if (table.Find("matrices") != nullptr) rule.matrices = TRY(table.Int("matrices"));
   rule.op = TRY(table.String("operator"));
   rule.level = TRY(Level(table));
   rule.axes = TRY(ReadRecipes(table, "axes"));
@@ -161,22 +174,29 @@ Result<KernelMatcher> ReadKernelRule(const Json& table) {
   matcher.rule.auxiliary = role == "aux";
   const std::string phase = TRY(OptionalText(table, "phase"));
   if (!phase.empty()) matcher.rule.phase = TRY(ParsePhase(phase));
-  const std::string regex = TRY(OptionalText(table, "regex"));
-  if (regex.empty()) return matcher;
-  try {
-    matcher.regex.emplace(regex, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    return Fail(ErrorKind::kInput, fmt::format("regex '{}': {}", regex, error.what()));
-  }
+  matcher.regex = TRY(OptionalRegex(table));
   return matcher;
 }
 
 }  // namespace
 
+// A rule for operators whose names begin so and, where there is one, match the expression.
+struct PrefixMatcher {
+  std::string prefix;
+  std::string regex_text;
+  std::optional<std::regex> regex;
+  OpRule* rule = nullptr;
+
+  bool Matches(std::string_view name) const {
+    return name.starts_with(prefix) &&
+           (!regex || std::regex_search(name.begin(), name.end(), *regex));
+  }
+};
+
 struct Rules::State {
   std::vector<std::unique_ptr<OpRule>> op_rules;
   std::unordered_map<std::string, const OpRule*> by_name;
-  std::vector<std::pair<std::string, const OpRule*>> by_prefix;  // longest first
+  std::vector<PrefixMatcher> by_prefix;  // longest first
   std::vector<KernelMatcher> kernels;
 
   Result<void> AddOp(const Json& table);
@@ -202,7 +222,24 @@ Result<void> Rules::State::AddOp(const Json& table) {
       return Fail(ErrorKind::kInput, fmt::format("'{}' is claimed twice", name));
     }
   }
-  for (const std::string& prefix : prefixes) by_prefix.emplace_back(prefix, &rule);
+  const std::string regex_text = TRY(OptionalText(table, "regex"));
+  if (prefixes.empty() && (rule.matrices || !regex_text.empty())) {
+    return Fail(ErrorKind::kInput, "regex and matrices need starts_with");
+  }
+  for (const std::string& prefix : prefixes) {
+    PrefixMatcher matcher{.prefix = prefix, .regex_text = regex_text, .rule = &rule};
+    matcher.regex = TRY(OptionalRegex(table));
+    // What an earlier rule of the same names leaves is this one's.
+    for (PrefixMatcher& earlier : by_prefix) {
+      const bool same = earlier.prefix == prefix && earlier.regex_text == regex_text;
+      if (!same || earlier.rule->otherwise != nullptr || earlier.rule == &rule) continue;
+      if (!earlier.rule->matrices) {
+        return Fail(ErrorKind::kInput, fmt::format("'{}' is claimed twice", prefix));
+      }
+      earlier.rule->otherwise = &rule;
+    }
+    by_prefix.push_back(std::move(matcher));
+  }
   return {};
 }
 
@@ -244,7 +281,7 @@ Result<Rules> Rules::Load(const fs::path& folder) {
   }
   if (files == 0) return Bad(folder.string(), "no .toml in this folder of rules");
   std::ranges::stable_sort(state->by_prefix, std::greater<>(),
-                           [](const auto& entry) { return entry.first.size(); });
+                           [](const auto& entry) { return entry.prefix.size(); });
   return Rules(std::move(state));
 }
 
@@ -255,8 +292,8 @@ Result<Rules> Rules::LoadDefault() {
 const OpRule* Rules::FindOp(std::string_view name) const {
   const auto found = state_->by_name.find(std::string(name));
   if (found != state_->by_name.end()) return found->second;
-  for (const auto& [prefix, rule] : state_->by_prefix) {
-    if (name.starts_with(prefix)) return rule;
+  for (const PrefixMatcher& matcher : state_->by_prefix) {
+    if (matcher.Matches(name)) return matcher.rule;
   }
   return nullptr;
 }

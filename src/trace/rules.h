@@ -33,8 +33,11 @@ struct OpRule {
   std::string max_k;
   std::map<std::string, int64_t> dtypes;                   // tensor of the card -> argument
   std::vector<std::pair<std::string, std::string>> facts;  // told to other recipes of the profile
-  std::string name;                                        // that matched, for messages
-  std::string where;                                       // "vllm.toml: op 3"
+  // Only of calls with that many arguments of two sizes or more; others ask `otherwise`.
+  std::optional<int64_t> matrices;
+  const OpRule* otherwise = nullptr;  // the next rule of the same names; nullptr: none
+  std::string name;                   // that matched, for messages
+  std::string where;                  // "vllm.toml: op 3"
 
   // Whether a call's sizes, types or scalars tell anything by this rule.
   bool AsksForArguments() const {
@@ -63,7 +66,8 @@ class Rules {
   Rules& operator=(Rules&&) noexcept;
   ~Rules();
 
-  // The rule of a framework operator, nullptr where none names it.
+  // The rule of a framework operator, nullptr where none names it. It may be one of several that
+  // differ by what they ask of a call (OpRule::matrices).
   const OpRule* FindOp(std::string_view name) const;
   // The first rule that matches a kernel's name, nullptr where none does.
   const KernelRule* FindKernel(std::string_view name) const;

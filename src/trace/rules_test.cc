@@ -70,6 +70,33 @@ axes = { tokens = "rows(0)", group = 128 }
   EXPECT_EQ(rules->FindOp("none"), nullptr);
 }
 
+TEST(Rules, TellOperatorsOfOneNameApartByTheirArguments) {
+  const auto rules = LoadText(With(R"toml(
+[[op]]
+starts_with = "triton_"
+regex = '_rsqrt_\d+$'
+matrices = 2
+operator = "two"
+[[op]]
+starts_with = "triton_"
+regex = '_rsqrt_\d+$'
+matrices = 3
+operator = "three"
+[[op]]
+starts_with = "triton_"
+regex = '_rsqrt_\d+$'
+operator = "any"
+)toml"));
+  ASSERT_THAT(rules, IsOk());
+  const OpRule* rule = rules->FindOp("triton_red_fused_rsqrt_17");
+  ASSERT_NE(rule, nullptr);
+  EXPECT_EQ(rule->op, "two");
+  ASSERT_NE(rule->otherwise, nullptr);
+  EXPECT_EQ(rule->otherwise->op, "three");
+  EXPECT_EQ(rule->otherwise->otherwise->op, "any");
+  EXPECT_EQ(rules->FindOp("triton_red_fused_rsqrt"), nullptr);
+}
+
 TEST(Rules, RefuseMistakesWithTheirPlace) {
   const auto error = [](std::string_view rest, std::string_view text) {
     EXPECT_THAT(LoadText(With(rest)), HasError(ErrorKind::kInput, std::string(text)));
@@ -78,6 +105,12 @@ TEST(Rules, RefuseMistakesWithTheirPlace) {
   error("[[op]]\noperator = \"a\"\n", "name or starts_with");
   error("[[op]]\nname = \"a\"\noperator = \"b\"\naxes = { x = \"rows(\" }\n", "recipe 'rows('");
   error("[[op]]\nname = \"a\"\noperator = \"b\"\ncolour = 1\n", "colour");
+  error("[[op]]\nname = \"a\"\noperator = \"b\"\nmatrices = 2\n", "need starts_with");
+  error("[[op]]\nstarts_with = \"a\"\nregex = \"(\"\noperator = \"b\"\n", "regex '('");
+  error(
+      "[[op]]\nstarts_with = \"a\"\noperator = \"b\"\n[[op]]\nstarts_with = \"a\"\noperator = "
+      "\"c\"\n",
+      "'a' is claimed twice");
   error("[[op]]\nname = \"a\"\noperator = \"b\"\nlevel = \"odd\"\n", "level 'odd'");
   error("[[op]]\nname = [\"a\", \"a\"]\noperator = \"b\"\n", "claimed twice");
   error("[[op]]\nname = \"a\"\noperator = \"b\"\nlengths = 3\n", "lengths");

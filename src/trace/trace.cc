@@ -230,9 +230,18 @@ void AddTimes(const ProfileAggregate& aggregate, Json& json) {
   json.Set("phases_ns", std::move(phases));
 }
 
+// Durations by where shapes are from, and "unknown".
+Json ShapeTimesToJson(const ShapeTimes& times) {
+  Json json = Json::MakeObject();
+  for (size_t i = 1; i < times.size(); ++i) {
+    if (times[i] > 0) json.Set(ShapeFromName(static_cast<ShapeFrom>(i)), times[i]);
+  }
+  return std::move(json.Set("unknown", times[0]));
+}
+
 // Gives the profile the sizes of its execution traces. Returns what each gave.
 Json AddExecutionTraces(const fs::path& path, const MineOptions& options, Profile& profile,
-                        std::vector<std::string>& lost) {
+                        TracedOps& traced, std::vector<std::string>& lost) {
   std::vector<fs::path> paths = options.execution_traces;
   if (const fs::path beside = FindExecutionTrace(path); !beside.empty()) paths.push_back(beside);
   Json given = Json::MakeArray();
@@ -242,9 +251,12 @@ Json AddExecutionTraces(const fs::path& path, const MineOptions& options, Profil
       lost.push_back(trace.error().message());
       continue;
     }
-    const uint64_t by_id = AddArgumentsById(*trace, profile);
+    traced.names.push_back(trace_path.filename().string());
+    const uint64_t by_id = AddArgumentsById(*trace, profile, &traced);
     NamesMatched by_names;
-    if (by_id == 0 && !profile.shapes_recorded) by_names = AddArgumentsByNames(*trace, profile);
+    if (by_id == 0 && !profile.shapes_recorded) {
+      by_names = AddArgumentsByNames(*trace, profile, &traced);
+    }
     if (by_id + by_names.given == 0 && !profile.shapes_recorded) {
       lost.push_back(
           fmt::format("{}: gives no operator its sizes: neither its numbers nor its sequences of "
@@ -316,7 +328,8 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   };
   Profile profile = TRY(ReadProfile(path, {.wants_arguments = asks}));
   std::vector<std::string> captures_lost;
-  const Json traced = AddExecutionTraces(path, options, profile, captures_lost);
+  TracedOps traced;
+  const Json traces = AddExecutionTraces(path, options, profile, traced, captures_lost);
   profile.record_ids = {};
   const OpForest forest(profile);
   auto [totals, linked] = TotalsAndLinks(profile, forest);
@@ -325,7 +338,8 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   if (totals.graph_kernels > 0) captures = ReadCaptures(path, options, captures_lost);
   const AttributionOptions asked{.file_phase = PhaseOfFileName(path.filename().string()),
                                  .facts = options.facts,
-                                 .explain = options.explain};
+                                 .explain = options.explain,
+                                 .traced = &traced};
   Attribution attribution = Attribute(profile, linked, forest, captures, rules, asked);
   const Exposure exposure = ComputeExposure(profile.kernels);
   AddExposure(exposure, totals);
@@ -339,19 +353,18 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   aggregate.cells = MakeCells(profile, attribution, exposure);
   Normalise(aggregate);
   FoldShapes(aggregate, options.most_shapes);
+  const auto exposed_where = [&](const auto& is) {
+    int64_t sum = 0;
+    for (const AggregateCell& cell : aggregate.cells) sum += is(cell) ? cell.exposed_ns : 0;
+    return sum;
+  };
   // Every nanosecond lands in a cell.
-  int64_t in_cells = 0;
-  for (const AggregateCell& cell : aggregate.cells) in_cells += cell.exposed_ns;
-  CHECK(in_cells == aggregate.busy_ns);
+  CHECK(exposed_where([](const AggregateCell&) { return true; }) == aggregate.busy_ns);
   summary.unknown = Unknown(aggregate, profile, attribution, exposure);
-  int64_t unattributed = 0;
-  int64_t without_phase = 0;
-  for (const AggregateCell& cell : aggregate.cells) {
-    if (cell.op.empty()) unattributed += cell.exposed_ns;
-    if (cell.phase == Phase::kUnknown) without_phase += cell.exposed_ns;
-  }
-  summary.findings =
-      CheckForMining(profile, totals, linked, attribution.pairing, unattributed, without_phase);
+  summary.findings = CheckForMining(
+      profile, totals, linked, attribution,
+      exposed_where([](const AggregateCell& cell) { return cell.op.empty(); }),
+      exposed_where([](const AggregateCell& cell) { return cell.phase == Phase::kUnknown; }));
   summary.explanations = std::move(attribution.explanations);
 
   Json& json = summary.json = Json::MakeObject();
@@ -361,8 +374,9 @@ Result<ProfileSummary> MineProfile(const fs::path& path, const Rules& rules,
   const Json totals_json = TotalsToJson(totals, profile);
   for (const auto& [key, value] : totals_json.object()) json.Set(key, value);
   AddTimes(aggregate, json);
+  json.Set("shapes_from_ns", ShapeTimesToJson(attribution.shape_times));
   json.Set("links", LinksToJson(linked)).Set("graphs", PairingToJson(attribution.pairing));
-  if (!traced.array().empty()) json.Set("execution_traces", traced);
+  if (!traces.array().empty()) json.Set("execution_traces", traces);
   json.Set("loss", LossToJson(profile.loss, captures_lost));
   json.Set("findings", FindingsToJson(summary.findings));
   return summary;

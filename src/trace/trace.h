@@ -36,7 +36,7 @@ struct MineOptions {
   // Sizes of the model, by name as in its config.json: for shapes that the profile lacks.
   std::map<std::string, int64_t, std::less<>> facts;
   size_t most_shapes = kMostShapes;  // of each operator; see FoldShapes
-  std::string explain;               // kernels whose names hold this are explained; empty = none
+  std::string explain;               // see AttributionOptions
 };
 
 // Time that nothing claims, by kernel, largest first.
@@ -68,8 +68,9 @@ Result<ProfileSummary> MineProfile(const std::filesystem::path& path, const Rule
 
 // The object that `mine --json` prints: `profile` (the path as given), `kind` (profile_format.h),
 // `role`, `sha256` of what the device did, every total of totals.h under its name, `base_ns` (null
-// where the profile has none), `unattributed_ns`, exposed time by operator and phase, how kernels
-// were linked, how graphs were paired, how many operators got sizes from each execution trace
+// where the profile has none), `unattributed_ns`, exposed time by operator and phase, kernels'
+// durations by where their shapes are from (`shapes_from_ns`, ShapeFromName), how kernels were
+// linked, how graphs were paired, how many operators got sizes from each execution trace
 // (`execution_traces`, where there is one), and `loss`.
 const Json& SummaryToJson(const ProfileSummary& summary);
 

@@ -163,10 +163,16 @@ class ProfileNames {
   std::unordered_map<TextId, bool> is_label_;
 };
 
+// An operator of the profile that stands in a run of the trace.
+struct Matched {
+  uint32_t row = 0;
+  const TracedArguments* arguments = nullptr;  // nullptr: the places of the run disagree
+  TracedFrom from;
+};
+
 // What one thread of the profile got.
 struct ThreadMatch {
-  std::vector<std::pair<uint32_t, const TracedArguments*>> given;  // by row
-  size_t found = 0;
+  std::vector<Matched> ops;
   uint64_t disputed = 0;
 };
 
@@ -178,13 +184,13 @@ ThreadMatch MatchThread(std::span<const uint32_t> rows, std::span<const uint32_t
     const std::vector<uint32_t> places = text.Longest(names.subspan(at), length);
     for (size_t i = 0; i < length; ++i) {
       const TracedArguments* arguments = text.Agreed(places, i);
-      if (arguments == nullptr) {
-        ++match.disputed;
-      } else {
-        match.given.emplace_back(rows[at + i], arguments);
-      }
+      if (arguments == nullptr) ++match.disputed;
+      match.ops.push_back({.row = rows[at + i],
+                           .arguments = arguments,
+                           .from = {.run = static_cast<uint32_t>(length),
+                                    .places = static_cast<uint32_t>(places.size()),
+                                    .disputed = arguments == nullptr}});
     }
-    match.found += length;
     at += std::max<size_t>(length, 1);
   }
   return match;
@@ -192,7 +198,7 @@ ThreadMatch MatchThread(std::span<const uint32_t> rows, std::span<const uint32_t
 
 }  // namespace
 
-NamesMatched AddArgumentsByNames(const ExecutionTrace& trace, Profile& profile) {
+NamesMatched AddArgumentsByNames(const ExecutionTrace& trace, Profile& profile, TracedOps* traced) {
   NamesMatched matched;
   NameText text(trace);
   const OpForest forest(profile);
@@ -202,14 +208,16 @@ NamesMatched AddArgumentsByNames(const ExecutionTrace& trace, Profile& profile) 
   const auto take_thread = [&] {
     const ThreadMatch match = MatchThread(rows, names, text);
     const bool same_program =
-        static_cast<double>(match.found) >= kFloor * static_cast<double>(rows.size());
+        static_cast<double>(match.ops.size()) >= kFloor * static_cast<double>(rows.size());
     if (same_program) matched.disputed += match.disputed;
-    for (const auto& [row, arguments] : match.given) {
-      if (!same_program || HasDims(profile.ops[row].arguments, profile.text) ||
-          arguments->dims.empty())
-        continue;
-      GiveArguments(*arguments, row, profile);
-      ++matched.given;
+    for (const auto& [row, arguments, from] : match.ops) {
+      if (!same_program || HasDims(profile.ops[row].arguments, profile.text)) continue;
+      if (arguments != nullptr) {
+        if (arguments->dims.empty()) continue;
+        GiveArguments(*arguments, row, profile);
+        ++matched.given;
+      }
+      MarkTraced(from, row, profile, traced);
     }
     rows.clear();
     names.clear();

@@ -19,7 +19,9 @@ struct NamesMatched {
 // a thread that is a run of the trace, longest first, gets the arguments of that place; where
 // several places fit as well, those on which they agree. A step label around operators belongs to
 // their names, since a step of another batch has other sizes. A thread of which less than 90 % is
-// found that way is another program's, and gets nothing.
-NamesMatched AddArgumentsByNames(const ExecutionTrace& trace, Profile& profile);
+// found that way is another program's, and gets nothing. Marks operators in `traced`, where that is
+// asked for, disputed ones too.
+NamesMatched AddArgumentsByNames(const ExecutionTrace& trace, Profile& profile,
+                                 TracedOps* traced = nullptr);
 
 }  // namespace roofmark::trace

@@ -35,6 +35,10 @@ void AddPythonFiles(PythonAudience audience, std::vector<TreeEntry>* tree) {
 
 std::vector<std::string> PythonCommand(const std::string& interpreter, std::string_view role,
                                        std::string_view device) {
+  if (role == kRecompilerRole) {
+    return {interpreter, "-s", "-B", std::string(kFolder) + "/roofmark_recompile.py",
+            kSocketPlaceholder};
+  }
   return {interpreter,
           "-s",
           "-B",

@@ -16,8 +16,9 @@ namespace roofmark::worker {
 enum class PythonAudience { kReference, kCandidate, kImporter };
 void AddPythonFiles(PythonAudience audience, std::vector<TreeEntry>* tree);
 
-// The command line of a Python worker; `role` is "candidate", "reference" or
-// "importer".
+// The command line of a Python worker; `role` is "candidate", "reference", "importer", or
+// kRecompilerRole, which has a main program of its own without PyTorch.
+inline constexpr std::string_view kRecompilerRole = "recompiler";
 std::vector<std::string> PythonCommand(const std::string& interpreter, std::string_view role,
                                        std::string_view device);
 

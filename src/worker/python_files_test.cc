@@ -25,6 +25,7 @@ TEST(PythonFiles, EveryWorkerFindsItsMainProgram) {
        {PythonAudience::kReference, PythonAudience::kCandidate, PythonAudience::kImporter}) {
     EXPECT_TRUE(Sees(audience, "roofmark_main.py"));
     EXPECT_TRUE(Sees(audience, "roofmark_arenas.py"));
+    EXPECT_TRUE(Sees(audience, "roofmark_recompile.py"));
   }
 }
 

@@ -64,12 +64,12 @@ class ReferenceWorker : public ::testing::Test {
     return Json::MakeObject().Set("tokens", kTokens).Set("hidden", kHidden).Set("eps", 1e-6);
   }
   static Answer<Json> Inputs(int64_t seed) {
-    return Ask(Json::MakeObject()
-                   .Set("do", "inputs")
-                   .Set("arena", "in")
-                   .Set("shape", Shape())
-                   .Set("seed", seed)
-                   .Set("regime", "typical"));
+    return Ask(
+        Json::MakeObject()
+            .Set("do", "inputs")
+            .Set("draws", Json::Array{Json::MakeObject().Set("arena", "in").Set("seed", seed)})
+            .Set("shape", Shape())
+            .Set("regime", "typical"));
   }
   static Answer<Json> Expected() {
     return Ask(Json::MakeObject()

@@ -70,24 +70,34 @@ int64_t RanNs(const fs::path& task) {
   return NsOf(task, Schedstat::kRan);
 }
 
-// The fields of /proc/PID/stat behind the name, from the state on; none where the process is gone.
-std::vector<std::string> StatFields(pid_t pid) {
-  const Result<std::string> stat = ReadFile(fmt::format("/proc/{}/stat", pid));
+// The fields of a process's or a thread's stat behind the name, from the state on; none where it is
+// gone.
+std::vector<std::string> StatFields(const fs::path& task) {
+  const Result<std::string> stat = ReadFile(task / "stat");
   const size_t name_end = stat ? stat->rfind(')') : std::string::npos;
   if (name_end == std::string::npos) return {};
   const auto words = Split(std::string_view(*stat).substr(name_end + 2), ' ');
   return {words.begin(), words.end()};
 }
 
+fs::path FolderOf(pid_t pid) {
+  return fmt::format("/proc/{}", pid);
+}
+
 bool IsStopped(pid_t pid) {
-  const std::vector<std::string> fields = StatFields(pid);
+  const std::vector<std::string> fields = StatFields(FolderOf(pid));
   return fields.empty() || fields[0] == "T";
+}
+
+bool Runs(const fs::path& task) {
+  const std::vector<std::string> fields = StatFields(task);
+  return !fields.empty() && fields[0] == "R";
 }
 
 // The init process of the worker's sandbox: orphans inside come to it. 0 where the worker is a
 // child of this process, which has others.
 pid_t RootOf(pid_t worker) {
-  const std::vector<std::string> fields = StatFields(worker);
+  const std::vector<std::string> fields = StatFields(FolderOf(worker));
   const auto parent = static_cast<pid_t>(fields.size() < 2 ? 0 : ParseInt(fields[1]).value_or(0));
   return parent == ::getpid() ? 0 : parent;
 }
@@ -192,7 +202,9 @@ bool Stillness::Settle() const {
     if (processes_.size() == 1 && before == 0) return true;  // it has no other threads at all
     ::usleep(kLookUs);
     const int64_t now = OthersNs();
-    if (now - before <= kIdleNs) return true;
+    // Of a thread that runs, the kernel counts the time at its next tick, milliseconds later: a
+    // thread that spins must not be taken for one that sleeps.
+    if (now - before <= kIdleNs && std::ranges::none_of(OtherTasks(), Runs)) return true;
     before = now;
   }
   return false;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -73,6 +74,43 @@ TEST_F(StillnessTest, SeesThatAnotherThreadWorksOn) {
   const int64_t before = still.OthersNs();
   while (still.OthersNs() == before) std::this_thread::yield();
   EXPECT_GT(still.OthersNs(), before);
+}
+
+// As threads of an OpenMP runtime do after their work: longer than a look, shorter than a tick of
+// the kernel, which counts a running thread's time no sooner.
+void SpinFor(int64_t spun_ns) {
+  timespec used{};
+  do {
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  } while (used.tv_sec * 1'000'000'000 + used.tv_nsec < spun_ns);
+}
+
+TEST(StillnessOfASpinner, AThreadThatSpinsForAWhileIsWaitedForUntilItSleeps) {
+  for (int i = 0; i < 5; ++i) {
+    void* const shared = ::mmap(nullptr, sizeof(Counters), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(shared, MAP_FAILED);
+    auto* const counters = static_cast<Counters*>(shared);  // main: it has begun; other: it is done
+    const pid_t pid = ::fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      std::thread([counters] {
+        counters->main = 1;
+        SpinFor(3'000'000);
+        counters->other = 1;
+        while (true) ::pause();
+      }).detach();
+      while (true) ::pause();
+    }
+    while (counters->main == 0) std::this_thread::yield();
+    const bool settled = Stillness(pid).Settle();
+    const bool done = counters->other != 0;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    ::munmap(shared, sizeof(Counters));
+    EXPECT_TRUE(settled);
+    EXPECT_TRUE(done) << "it was taken for asleep while it spun";
+  }
 }
 
 TEST_F(StillnessTest, AProcessThatIsGoneHoldsNobodyUp) {

@@ -248,6 +248,7 @@ PythonAudience AudienceOf(WorkerKind kind) {
 
 std::string_view PythonRole(WorkerKind kind) {
   if (kind == WorkerKind::kImporter) return "importer";
+  if (kind == WorkerKind::kRecompiler) return kRecompilerRole;
   return kind == WorkerKind::kReference ? "reference" : "candidate";
 }
 

@@ -34,6 +34,11 @@
 //   program  {name, in, out, shape}          and what one of them computes -> {"applies": bool}
 //   survey   {format}                        importer: what lies in /candidate
 //   describe {item, about}                   importer: an item of it as card, shapes and files
+//   submit {key, stage: "ttir"|"ttgir", code, options, layouts: hexadecimal}    recompiler: compile
+//          this intermediate code, with the options in the .json beside it; layouts is the .ttgir
+//   collect {key, wait_s}                    -> {"done": {cubin: hexadecimal, failure, seconds}},
+//   or
+//                                    null where that is not done yet
 //   bye
 #pragma once
 
@@ -55,7 +60,7 @@
 
 namespace roofmark::worker {
 
-enum class WorkerKind { kReference, kNative, kPython, kImporter };
+enum class WorkerKind { kReference, kNative, kPython, kImporter, kRecompiler };
 
 struct WorkerSpec {
   WorkerKind kind = WorkerKind::kNative;

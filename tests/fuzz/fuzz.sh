@@ -21,13 +21,14 @@ if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; 
 fi
 
 # Compiles what is newer than its object; a header counts for all.
-newest=$(find "$root"/src/{base,model,trace} -name '*.h' -newer "$folder/stamp" 2> /dev/null |
-  head -n 1 || true)
+newest=$(find "$root"/src/{base,model,trace,meter} "$root"/src/gate/same_code.h -name '*.h' \
+  -newer "$folder/stamp" 2> /dev/null | head -n 1 || true)
 [ -f "$folder/stamp" ] && [ -z "$newest" ] || rm -f "$folder"/objects/*.o
 touch "$folder/stamp.new"
 objects=()
 pending=()
-for source in "$root"/src/base/*.cc "$root"/src/model/*.cc "$root"/src/trace/*.cc; do
+for source in "$root"/src/base/*.cc "$root"/src/model/*.cc "$root"/src/trace/*.cc \
+  "$root"/src/meter/{cubin,sha256}.cc "$root"/src/gate/same_code.cc; do
   case $(basename "$source") in
     *_test.cc | *_bench.cc | *_fuzz.cc) continue ;;
     # What comes after reading and linking.

@@ -6,6 +6,7 @@
 Runs inside the sandbox. Requests and replies: worker/worker.h.
 """
 
+import gc
 import importlib
 import os
 import platform
@@ -61,6 +62,9 @@ def main():
     if threads:
         torch.set_num_threads(int(threads))
     _start_ahead(role, device_name)
+    # What is there now stays: else the collector walks through all of PyTorch again and again, for
+    # tens of milliseconds, out of calls in which a compiler of kernels makes garbage.
+    gc.freeze()
     device = worker = None
     while True:
         request, fds = channel.receive()

@@ -75,13 +75,17 @@ class Worker:
         return {}
 
     def inputs(self, request, _fds):
-        places = self._arenas.tensors(request["arena"])
-        seed = request["seed"] & ((1 << _SEED_BITS) - 1)
         with torch.no_grad():
-            values = regimes.draw(
-                self._module, request["shape"], seed, request["regime"], self._device.torch_device
-            )
-            _store("inputs()", values, places)
+            for draw in request["draws"]:
+                values = regimes.draw(
+                    self._module,
+                    request["shape"],
+                    draw["seed"] & ((1 << _SEED_BITS) - 1),
+                    request["regime"],
+                    self._device.torch_device,
+                )
+                _store("inputs()", values, self._arenas.tensors(draw["arena"]))
+                values = None  # its memory serves the next one
         self._device.synchronize()
         return {}
 

@@ -29,7 +29,11 @@ grep '"version"\|"contents_since"' release/MANIFEST.json
 "$ROOFMARK" suite release tiny.toml -o other --version 2.0; echo "-> $?"
 "$ROOFMARK" suite release tiny.toml -o other; echo "-> $?"
 "$ROOFMARK" suite release nothing -o other --version 1.0.0; echo "-> $?"
+grep -c deployed_ns_by_device release/hidden/weights.json
+"$ROOFMARK" roofline --suite release --device H200 --operator rms_norm --shape 0,1
+"$ROOFMARK" suite show release; echo "-> $?"
 cp -r release shown && rm -r shown/hidden
+"$ROOFMARK" roofline --suite shown --device H200; echo "-> $?"
 "$ROOFMARK" suite verify shown | mask | tail -1
 echo "# 9.95 us" >> release/public/operators/rms_norm/reference.py
 "$ROOFMARK" suite verify release > found; echo "-> $?"

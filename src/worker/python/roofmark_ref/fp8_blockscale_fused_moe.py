@@ -13,6 +13,7 @@ from roofmark_ref import fp8, moe
 
 _REGIMES = ("typical", "heavy_tail", "offset")
 _CHUNK = 1 << 25  # elements that are drawn, decoded or held as activations at a time
+_POOL = 1 << 28  # elements of a matrix beyond which its bands of rows come again
 
 
 def _quantise(z, row_group, group, dtype, faint, gen):
@@ -47,9 +48,11 @@ def _draw(rows, columns, row_group, group, dtype, size, mean, loudness, regime, 
     scales = torch.empty(
         (rows // row_group, columns // group), dtype=torch.float32, device=device
     )
-    step = max(1, _CHUNK // 2 // columns // (2 * row_group)) * 2 * row_group  # whole pairs of bands
-    for start in range(0, rows, step):
-        part = slice(start, min(rows, start + step))
+    pair = 2 * row_group  # of bands, whose scales differ most
+    step = max(1, _CHUNK // 2 // columns // pair) * pair
+    drawn = min(rows, max(1, _POOL // columns // step) * step)
+    for start in range(0, drawn, step):
+        part = slice(start, min(drawn, start + step))
         z = torch.randn((part.stop - start, columns), generator=gen, device=device)
         if regime == "heavy_tail":
             # A few outliers set the scale of their group, so most codes are small.
@@ -62,7 +65,23 @@ def _draw(rows, columns, row_group, group, dtype, size, mean, loudness, regime, 
         codes[part], scales[bands] = _quantise(
             z, row_group, group, dtype, regime == "heavy_tail", gen
         )
+    _repeat(codes, scales, drawn // row_group, gen)
     return codes, scales
+
+
+def _repeat(codes, scales, drawn, gen):
+    """Fills the bands after the first `drawn`, an even number, with codes and scales of those, in
+    pairs chosen by chance: copying gigabytes takes a fraction of drawing them."""
+    bands = len(scales)
+    if bands <= drawn:
+        return
+    later = torch.arange(drawn, bands, device=codes.device)
+    pairs = torch.randint(drawn // 2, (bands // 2 + 1,), generator=gen, device=codes.device)
+    chosen = 2 * pairs[later // 2] + later % 2
+    scales[drawn:] = scales[chosen]
+    # Whole words are copied faster than bytes; a band's columns are a multiple of the group.
+    words = codes.view(bands, -1).view(torch.int64)
+    torch.index_select(words[:drawn], 0, chosen, out=words[drawn:])
 
 
 def inputs(shape, seed, regime, device, dtype):

@@ -28,7 +28,7 @@ def inputs(shape, seed, regime, device):
             stream.scatter_(1, at, -3.0 * stream.abs().amax(dim=1, keepdim=True))
         return quant.decisive(stream.to(torch.bfloat16))
 
-    return {"x": rows.fill(x, draw)}
+    return {"x": rows.fill(x, draw, gen)}
 
 
 def reference(shape, x):

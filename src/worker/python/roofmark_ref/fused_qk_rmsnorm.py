@@ -31,7 +31,7 @@ def inputs(shape, seed, regime, device, dtype):
 
     packed = torch.empty((tokens, width), dtype=dtype, device=device)
     return {
-        "hidden_states": rows.fill(packed, draw),
+        "hidden_states": rows.fill(packed, draw, gen),
         "q_weight": q_weight.to(dtype),
         "k_weight": k_weight.to(dtype),
     }

@@ -6,6 +6,7 @@ import torch
 
 REGIMES = ("typical", "heavy_tail", "offset")
 _PIECE = 1 << 24  # elements worked on at a time: 64 MiB in float32
+POOL = 1 << 26  # elements beyond which rows of a tensor come again, in no order
 
 
 def generator(seed, regime, device):
@@ -55,10 +56,18 @@ def stream(rows, columns, regime, gen, small=5e-4):
     return x
 
 
-def fill(out, draw):
-    """Fills a 2-D tensor with draw(rows, columns), a bounded piece of rows at a time."""
+def fill(out, draw, gen):
+    """Fills a 2-D tensor with draw(rows, columns), a bounded piece of rows at a time. Rows beyond
+    the first POOL elements are earlier ones, chosen by chance: each is still one that a wrong
+    kernel gets wrong, and drawing gigabytes would take longer than everything else."""
+    drawn = out[: max(1, POOL // max(1, out.shape[1]))]
+    for rows in pieces(*drawn.shape):
+        drawn[rows] = draw(rows.stop - rows.start, out.shape[1]).to(out.dtype)
     for rows in pieces(*out.shape):
-        out[rows] = draw(rows.stop - rows.start, out.shape[1]).to(out.dtype)
+        again = out[max(rows.start, len(drawn)) : rows.stop]
+        if len(again) > 0:
+            chosen = torch.randint(len(drawn), (len(again),), generator=gen, device=out.device)
+            torch.index_select(drawn, 0, chosen, out=again)
     return out
 
 
