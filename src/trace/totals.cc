@@ -2,6 +2,7 @@
 // One pass over the kernels, with the two indexes that their columns need.
 #include "trace/totals.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -55,10 +56,11 @@ class SharedIds {
 };
 
 // Of kernels with an identifier. Of many kernels a part of all identifiers at a time, so that this
-// takes no more memory than what is kept.
+// takes a few bytes a kernel at most.
 uint64_t CountShared(const Launches& kernels) {
-  constexpr size_t kAtOnce = size_t{1} << 20;
-  const size_t parts = kernels.size() / kAtOnce + 1;
+  constexpr size_t kAtOnce = size_t{1} << 16;
+  constexpr size_t kMostParts = 8;
+  const size_t parts = std::min(kMostParts, kernels.size() / kAtOnce + 1);
   uint64_t shared = 0;
   for (size_t part = 0; part < parts; ++part) {
     SharedIds ids;
