@@ -274,7 +274,7 @@ Result<void> Contestant::Prestart() {
   if (candidate_.role == Role::kCandidate && HasGhost(candidate_.lane, device_.kind)) {
     ghost_ = TRY(Make(candidate_, op_, device_));
     ghost_->spare_ = TRY(worker::SpawnWorker(ghost_->SpecOfWorker()));
-    if (CompilesByTriton(candidate_.lane)) recompiler().Spawn();
+    if (CompilesByTriton(candidate_.lane)) recompiler()->Spawn();
   }
   return {};
 }

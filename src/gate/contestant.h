@@ -106,8 +106,8 @@ class Contestant {
   // cannot be made.
   Result<std::unique_ptr<Contestant>> MakeGhost(std::string* why_not);
   std::filesystem::path scratch() const { return stage_.path() / "scratch"; }
-  // Who compiles its code again (recompile.h); made at the first use.
-  Recompiler& recompiler();
+  // Who compiles its code again (recompile.h), which may outlive it; made at the first use.
+  const std::shared_ptr<Recompiler>& recompiler();
 
   Verdict verdict;
   bool vouched = false;  // a ghost replay has found nothing against it

@@ -77,8 +77,8 @@ Result<std::vector<Verdict>> JudgeWorkload(const Workload& workload, const Sol& 
     // Nobody draws from the secret any more.
     AddCircumstances(workload, bench.device.info().kind, sol, options, secret,
                      &verdicts.back().evidence);
-    if (options.settle) {
-      SettleVerdict(contestant->code, Patience::kWait, contestant, &verdicts.back());
+    if (options.settle && !contestant->code.empty()) {
+      SettleVerdict(contestant->code, Patience::kWait, *contestant->recompiler(), &verdicts.back());
     }
   }
   return verdicts;

@@ -302,15 +302,15 @@ Recompiled Recompiler::Hear(const std::vector<std::string>& ran, Patience patien
   return found;
 }
 
-Recompiler& Contestant::recompiler() {
+const std::shared_ptr<Recompiler>& Contestant::recompiler() {
   if (recompiler_ == nullptr) recompiler_ = std::make_shared<Recompiler>(device_.arch, account());
-  return *recompiler_;
+  return recompiler_;
 }
 
-bool SettleVerdict(const std::vector<std::string>& code, Patience patience, Contestant* contestant,
+bool SettleVerdict(const std::vector<std::string>& code, Patience patience, Recompiler& by,
                    Verdict* verdict) {
   if (code.empty()) return true;
-  const Recompiled heard = contestant->recompiler().Hear(code, patience);
+  const Recompiled heard = by.Hear(code, patience);
   if (!heard.settled) return false;
   const std::string note = heard.level.empty() ? "" : "; " + heard.level;
   verdict->level += note;

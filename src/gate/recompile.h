@@ -25,8 +25,6 @@
 
 namespace roofmark::gate {
 
-class Contestant;
-
 enum class Patience { kNone, kWait };
 
 // What compiling again has come to for the code objects that ran on one workload.
@@ -94,9 +92,9 @@ class Recompiler {
   std::map<std::string, Job> jobs_;  // by the hash of the cubin
 };
 
-// Completes a verdict with what its contestant's compiler has found about this code since. False
-// where that is not known yet and `patience` is kNone.
-bool SettleVerdict(const std::vector<std::string>& code, Patience patience, Contestant* contestant,
+// Completes a verdict with what has become of the code that ran, `by` its contestant's recompiler.
+// False where that is not known yet and `patience` is kNone.
+bool SettleVerdict(const std::vector<std::string>& code, Patience patience, Recompiler& by,
                    Verdict* verdict);
 
 }  // namespace roofmark::gate

@@ -117,7 +117,7 @@ class SettleVerdictTest : public testing::Test {
         Json::MakeObject().Set("timing", Json::MakeObject().Set("level", "a").Set("refuted", ""));
   }
   bool Settle(const std::vector<std::string>& code) {
-    return SettleVerdict(code, Patience::kNone, contestant_.get(), &verdict_);
+    return SettleVerdict(code, Patience::kNone, *contestant_->recompiler(), &verdict_);
   }
 
   Operator op_{.name = "scale"};

@@ -53,7 +53,7 @@ Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeO
     if (!timing->refuted.empty()) return {};
     contestant.code = timing->dsl_code;
     if (!contestant.code.empty()) {
-      contestant.recompiler().Need(contestant.code, contestant.scratch());
+      contestant.recompiler()->Need(contestant.code, contestant.scratch());
     }
   }
   if (contestant.vouched) return {};

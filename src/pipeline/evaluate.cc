@@ -7,14 +7,13 @@
 #include <deque>
 #include <iterator>
 
-#include "gate/comparison.h"
 #include "gate/contestant.h"
 #include "gate/cpu_stopwatch.h"
 #include "gate/cuda_stopwatch.h"
 #include "gate/evidence.h"
 #include "gate/ledger.h"
 #include "gate/memory_watch.h"
-#include "gate/recompile.h"
+#include "pipeline/held_verdicts.h"
 #include "pipeline/prepare.h"
 #include "roofline/device_file.h"
 #include "roofline/roofline.h"
@@ -110,37 +109,6 @@ Result<std::optional<device::Lease>> TakeTurn(
 
 namespace {
 
-// Verdicts of one workload that wait until their candidates' code was compiled again.
-struct Held {
-  std::vector<Verdict> verdicts;
-  std::vector<std::vector<std::string>> code;  // of each
-  size_t done = 0;
-};
-
-bool Settle(const Field& field, gate::Patience patience, Held* held) {
-  bool settled = true;
-  for (size_t i = 0; i < held->verdicts.size(); ++i) {
-    if (gate::SettleVerdict(held->code[i], patience, field.all[i], &held->verdicts[i])) {
-      held->code[i].clear();
-    } else {
-      settled = false;
-    }
-  }
-  return settled;
-}
-
-// Passes on what is settled, in order; all of it where there is patience.
-Result<void> PassOn(const Field& field, gate::Patience patience, const VerdictSink& sink,
-                    size_t total, std::deque<Held>* held) {
-  while (!held->empty() && Settle(field, patience, &held->front())) {
-    Held ready = std::move(held->front());
-    held->pop_front();
-    if (field.baseline) gate::ExplainMissingComparisons(*field.baseline, &ready.verdicts);
-    for (const Verdict& verdict : ready.verdicts) TRY(sink(verdict, ready.done, total));
-  }
-  return {};
-}
-
 Result<std::vector<Verdict>> JudgeOne(const Workload& workload, const Field& field,
                                       References* references, const Machine& machine,
                                       const gate::JudgeOptions& options,
@@ -168,8 +136,7 @@ Result<std::vector<Verdict>> JudgeOne(const Workload& workload, const Field& fie
 
 Result<void> EvaluateField(const std::vector<const Workload*>& workloads, const Field& field,
                            References* references, const Machine& machine,
-                           gate::JudgeOptions options, const VerdictSink& sink, size_t* done,
-                           size_t total) {
+                           gate::JudgeOptions options, HeldVerdicts* verdicts, size_t* done) {
   const Operator& op = *workloads.front()->op;
   const gate::Stretch shared(gate::Part::kOther, op.name);
   if (field.baseline) options.baseline = field.all[*field.baseline];
@@ -177,22 +144,19 @@ Result<void> EvaluateField(const std::vector<const Workload*>& workloads, const 
   // What must be free again once these candidates and their reference have ended; references of
   // other operators may stay as they are.
   const std::optional<int64_t> free_bytes = TRY(machine.device->FreeMemory());
-  std::deque<Held> held;
-  const auto judge_all = [&] -> Result<void> {
-    for (const Workload* workload : workloads) {
-      Held one{.verdicts =
-                   TRY(JudgeOne(*workload, field, references, machine, options, free_bytes))};
-      one.done = ++*done;
-      for (const gate::Contestant* contestant : field.all) one.code.push_back(contestant->code);
-      held.push_back(std::move(one));
-      TRY(PassOn(field, gate::Patience::kNone, sink, total, &held));
+  for (const Workload* workload : workloads) {
+    std::vector<Verdict> judged =
+        TRY(JudgeOne(*workload, field, references, machine, options, free_bytes));
+    std::vector<HeldVerdicts::Awaited> awaited(judged.size());
+    for (size_t i = 0; i < judged.size(); ++i) {
+      gate::Contestant& contestant = *field.all[i];
+      if (contestant.code.empty()) continue;
+      awaited[i] = {.code = contestant.code, .by = contestant.recompiler()};
     }
-    return {};
-  };
-  const Result<void> judged = judge_all();
-  // What was judged before something broke is known all the same.
-  TRY(PassOn(field, gate::Patience::kWait, sink, total, &held));
-  return judged;
+    verdicts->Add(std::move(judged), std::move(awaited), field.baseline, ++*done);
+    TRY(verdicts->PassOn(gate::Patience::kNone));
+  }
+  return {};
 }
 
 Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<Entry>& entries,
@@ -204,9 +168,10 @@ Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<
   const device::DeviceInfo& device = machine.device->info();
   References references(device.kind);
   std::deque<Preparation> preparations;
+  HeldVerdicts verdicts(sink, total);
   size_t begun = 0;
   size_t done = 0;
-  for (size_t i = 0; i < groups.size(); ++i) {
+  const auto judge = [&](size_t i) -> Result<void> {
     const Operator& op = *groups[i].workloads.front()->op;
     TRY(references.Prefetch(op));
     for (; begun < std::min(groups.size(), i + 1 + FieldsAhead(device.kind)); ++begun) {
@@ -217,10 +182,14 @@ Result<void> Evaluate(const std::vector<Workload>& workloads, const std::vector<
     preparations.pop_front();
     // The next one starts while this one is measured.
     if (begun > i + 1) TRY(references.Prefetch(*groups[i + 1].workloads.front()->op));
-    TRY(EvaluateField(groups[i].workloads, field, &references, machine, options, sink, &done,
-                      total));
-  }
-  return {};
+    return EvaluateField(groups[i].workloads, field, &references, machine, options, &verdicts,
+                         &done);
+  };
+  Result<void> judged;
+  for (size_t i = 0; i < groups.size() && judged; ++i) judged = judge(i);
+  // What was judged before something broke is known all the same.
+  TRY(verdicts.PassOn(gate::Patience::kWait));
+  return judged;
 }
 
 }  // namespace roofmark::pipeline

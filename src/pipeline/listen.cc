@@ -263,12 +263,13 @@ class Listener {
     const Field field = TRY(pending.preparation->Take());
     TRY(recorder_->Use(RunOptions(pending)));
     turn = TRY(TakeTurn(machine_, options_.waiting));
+    HeldVerdicts verdicts(sink, pending.workloads.size());
     size_t done = 0;
-    const Result<void> judged =
-        EvaluateField(pending.workloads, field, &references_, machine_, OptionsOf(pending), sink,
-                      &done, pending.workloads.size());
+    const Result<void> judged = EvaluateField(pending.workloads, field, &references_, machine_,
+                                              OptionsOf(pending), &verdicts, &done);
     // After an error nobody knows what the reference still holds.
     if (!judged) references_.Drop(op);
+    TRY(verdicts.PassOn(gate::Patience::kWait));
     return judged;
   }
 

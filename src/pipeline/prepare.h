@@ -18,6 +18,7 @@
 #include "gate/reference.h"
 #include "model/operator.h"
 #include "pipeline/evaluate.h"
+#include "pipeline/held_verdicts.h"
 
 namespace roofmark::pipeline {
 
@@ -65,13 +66,12 @@ class References {
   std::list<gate::Reference> kept_;  // the latest first
 };
 
-// Judges a field on workloads of one operator, with that operator's reference; verdicts go to
-// `sink` as they are known, and `done` counts on. A workload that does not fit the machine gives
-// each candidate the verdict `unsupported`.
+// Judges a field on workloads of one operator, with that operator's reference; `verdicts` passes on
+// what is known, and `done` counts on. What is still held then outlives the field; the caller waits
+// for it. A workload that does not fit the machine gives each candidate the verdict `unsupported`.
 Result<void> EvaluateField(const std::vector<const Workload*>& workloads, const Field& field,
                            References* references, const Machine& machine,
-                           gate::JudgeOptions options, const VerdictSink& sink, size_t* done,
-                           size_t total);
+                           gate::JudgeOptions options, HeldVerdicts* verdicts, size_t* done);
 
 // How many fields may be prepared ahead of the one that is measured: none on a CPU, where it would
 // disturb the measurement.
