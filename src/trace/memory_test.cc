@@ -86,8 +86,8 @@ TEST_F(MiningMemory, DoesNotDependOnCompression) {
 // A replayed graph's nodes are kernels without calls or operators: nothing smaller makes up for
 // them.
 TEST_F(MiningMemory, OfReplayedGraphsIsNoMore) {
-  const Peak peak = PeakOfMining(Replica("moe_decode_graph.json.gz", "graph.json", 120 << 20));
-  EXPECT_GT(peak.records, 150000);
+  const Peak peak = PeakOfMining(Replica("moe_decode_graph.json.gz", "graph.json", 400 << 20));
+  EXPECT_GT(peak.records, 700000);
   EXPECT_LT(peak.bytes, kFixed + kPerRecord * peak.records);
 }
 

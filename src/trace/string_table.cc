@@ -36,6 +36,17 @@ bool SameBytes(const char* a, const char* b, size_t size) {
   return true;
 }
 
+// By the size, the first and the last bytes.
+size_t RecentSlot(std::string_view text) {
+  uint64_t ends = 0;
+  if (text.size() >= 8) {
+    ends = Load(text.data(), 8) * 3 + Load(text.data() + text.size() - 8, 8);
+  } else {
+    for (const char byte : text) ends = ends << 8 | static_cast<unsigned char>(byte);
+  }
+  return (ends + text.size()) * 0x9E3779B97F4A7C15U >> 56;
+}
+
 }  // namespace
 
 uint64_t HashText(std::string_view text) {
@@ -65,7 +76,9 @@ uint64_t HashText(std::string_view text) {
   return Mix(hash ^ kA, kB);
 }
 
-StringTable::StringTable() : slots_(1024) {}
+StringTable::StringTable() : slots_(1024) {
+  recent_.fill(kNoText);
+}
 
 // The slot of the text, or the empty one where it belongs.
 size_t StringTable::SlotOf(uint64_t hash, std::string_view text) const {
@@ -87,7 +100,19 @@ TextId StringTable::Find(std::string_view text) const {
   return slots_[SlotOf(HashText(text), text)].id;
 }
 
+// A few texts come again and again: they need no hash of all their bytes.
 TextId StringTable::Intern(std::string_view text) {
+  TextId& recent = recent_[RecentSlot(text)];
+  if (recent != kNoText) {
+    const std::string_view known = texts_[recent];
+    if (known.size() == text.size() && SameBytes(known.data(), text.data(), text.size())) {
+      return recent;
+    }
+  }
+  return recent = InternAny(text);
+}
+
+TextId StringTable::InternAny(std::string_view text) {
   const uint64_t hash = HashText(text);
   size_t at = SlotOf(hash, text);
   if (slots_[at].id != kNoText) return slots_[at].id;

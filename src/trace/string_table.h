@@ -3,6 +3,7 @@
 // shapes some hundred thousand times.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -36,12 +37,14 @@ class StringTable {
     TextId id = kNoText;
   };
   size_t SlotOf(uint64_t hash, std::string_view text) const;
+  TextId InternAny(std::string_view text);
   void Rehash();
 
   std::vector<std::string_view> texts_;
   std::deque<std::string> storage_;
   size_t room_ = 0;  // left in the last element of storage_
   std::vector<Slot> slots_;
+  std::array<TextId, 256> recent_;  // by what is quick to tell of a text
 };
 
 }  // namespace roofmark::trace

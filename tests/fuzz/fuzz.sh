@@ -32,8 +32,8 @@ for source in "$root"/src/base/*.cc "$root"/src/model/*.cc "$root"/src/trace/*.c
   case $(basename "$source") in
     *_test.cc | *_bench.cc | *_fuzz.cc) continue ;;
     # What comes after reading and linking.
-    attribution* | batch_* | capture* | check_* | decision* | find_* | graph_* | phase_* | \
-      replicate* | rule_stub* | rules* | trace.cc) continue ;;
+    attribution* | batch_* | capture* | check_* | decision* | explain_* | find_* | graph_* | \
+      phase_* | replicate* | rule_stub* | rules* | trace.cc) continue ;;
   esac
   object=$folder/objects/$(basename "${source%.cc}").o
   objects+=("$object")
