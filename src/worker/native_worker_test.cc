@@ -106,6 +106,15 @@ int run(const scale_args* args, void*, void*) {
   if (Is("mutate")) const_cast<float*>(x)[3] = 0;
   if (Is("overrun")) out[args->n + 1] = 1;
   if (Is("overrun far")) out[args->n + 20000] = 1;
+  if (Is("threads")) {
+    // What the process was started with, which is what a library sees that was loaded at once.
+    char started[65536] = {};
+    FILE* file = fopen("/proc/self/environ", "r");
+    if (file) (void)!fread(started, 1, sizeof started - 1, file);
+    out[0] = memmem(started, sizeof started, "OMP_NUM_THREADS=3", 17) != nullptr;
+    out[1] = strcmp(getenv("OMP_NUM_THREADS"), "3") == 0;
+    return 0;
+  }
   if (Is("routes")) {
     TryRoutes(static_cast<char*>(args->x.data), out, args->n);
     return 0;
@@ -149,6 +158,16 @@ TEST_F(NativeWorker, RunsACandidateOnWhatIsLent) {
   EXPECT_TRUE(bed.OutIsRight());
   EXPECT_TRUE(bed.out().GuardsIntact().value());
   EXPECT_THAT(bed.worker().level(), HasSubstr("seccomp"));
+}
+
+TEST_F(NativeWorker, TheNumberOfThreadsIsThereBeforeAnyLibraryIsLoaded) {
+  ASSERT_EQ(::setenv("OMP_NUM_THREADS", "3", 1), 0);
+  TestBed bed = Bed("threads");
+  const Mishap fate = bed.Fate();
+  ::unsetenv("OMP_NUM_THREADS");
+  ASSERT_EQ(fate.outcome, Outcome::kPassed) << fate.reason;
+  EXPECT_EQ(bed.out_values()[0], 1);
+  EXPECT_EQ(bed.out_values()[1], 1);
 }
 
 TEST_F(NativeWorker, ServesTheDoorbell) {

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ranges>
 
 #include "base/hash.h"
 #include "worker/init_process.h"
@@ -45,14 +46,19 @@ Result<Pipe> MakePipe() {
 constexpr const char* kMarker = "ROOFMARK_IN_WORKER";
 
 // What the dynamic loader and the sanitizers of this binary itself need; nothing else of the
-// judge's environment goes along.
-std::vector<std::string> LauncherEnvironment() {
+// judge's environment goes along. And of the candidate's what an OpenMP runtime reads as it is
+// loaded: this binary's libraries bring one, and a native candidate will share it.
+std::vector<std::string> LauncherEnvironment(const SandboxSpec& spec) {
   std::vector<std::string> environment = {std::string(kMarker) + "=1"};
   for (const char* name :
        {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"}) {
     if (const char* value = std::getenv(name))
       environment.push_back(fmt::format("{}={}", name, value));
   }
+  const auto threads = std::ranges::find_if(
+      spec.environment | std::views::reverse,
+      [](const std::string& variable) { return variable.starts_with("OMP_NUM_THREADS="); });
+  if (threads != spec.environment.rend()) environment.push_back(*threads);
   return environment;
 }
 
@@ -181,7 +187,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::Spawn(const SandboxSpec& spec) {
   Pipe log = TRY(MakePipe());
   Pipe leash = TRY(MakePipe());
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  std::vector<std::string> variables = LauncherEnvironment();
+  std::vector<std::string> variables = LauncherEnvironment(spec);
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
