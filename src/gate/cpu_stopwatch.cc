@@ -359,12 +359,11 @@ Result<worker::Answer<void>> CpuStopwatch::WithBell(
                       .Set("fetched", fetched),
                   fds));
   worker::Answer<void> rung = TRY(ring(page.bell()));
-  if (worker.alive()) {
-    page.bell().ring.store(worker::kBellStop, std::memory_order_release);
-    worker::Answer<Json> reply = TRY(worker.Receive(kEmptyTimeoutS));
-    // What the worker says of its failure is more telling than that it failed.
-    if (!reply) rung = std::unexpected(std::move(reply.error()));
-  }
+  // A worker that failed has left its loop and said why, and that was its reply.
+  if (!rung || !worker.alive()) return rung;
+  page.bell().ring.store(worker::kBellStop, std::memory_order_release);
+  worker::Answer<Json> reply = TRY(worker.Receive(kEmptyTimeoutS));
+  if (!reply) rung = std::unexpected(std::move(reply.error()));
   return rung;
 }
 
