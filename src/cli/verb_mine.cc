@@ -111,18 +111,16 @@ Result<int> Mine(const MineArgs& args) {
   const pipeline::MinedFleet fleet = TRY(pipeline::MineFleet(args.profiles, rules, sink));
   for (const std::string& why : fleet.skipped) fmt::print(stderr, "skipped: {}\n", why);
   if (!args.out.empty()) TRY(WriteFile(args.out, fleet.aggregate.ToJson().Dump() + "\n"));
-  if (!text) {
-    if (args.unknown) PrintUnknown(Sorted(unknown), busy_ns, args.format);
-    return 0;
-  }
-  if (left_out > 0) {
-    fmt::print("{} profiles with nothing to remark are left out (--json lists them)\n", left_out);
-  }
-  PrintFleet(fleet.aggregate);
-  if (!args.out.empty()) {
-    const size_t profiles = fleet.aggregate.profiles().size();
-    fmt::print("\naggregate of {} profile{}: {}\n", profiles, profiles == 1 ? "" : "s",
-               args.out.string());
+  if (text) {
+    if (left_out > 0) {
+      fmt::print("{} profiles with nothing to remark are left out (--json lists them)\n", left_out);
+    }
+    PrintFleet(fleet.aggregate);
+    if (!args.out.empty()) {
+      const size_t profiles = fleet.aggregate.profiles().size();
+      fmt::print("\naggregate of {} profile{}: {}\n", profiles, profiles == 1 ? "" : "s",
+                 args.out.string());
+    }
   }
   // Last, so that what was asked for is what one sees.
   if (args.unknown) PrintUnknown(Sorted(unknown), busy_ns, args.format);

@@ -40,10 +40,6 @@ std::vector<std::string> ThreadLimits(const device::DeviceInfo& device) {
   return limits;
 }
 
-bool CompilesByTriton(Lane lane) {
-  return lane == Lane::kTriton || lane == Lane::kGluon;
-}
-
 Result<void> CopyFile(const fs::path& from, const fs::path& to) {
   return WriteFile(to, TRY(ReadFile(from)));
 }

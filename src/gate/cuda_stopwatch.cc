@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "device/cuda_device.h"
 #include "gate/cuda_provenance.h"
@@ -39,16 +40,6 @@ constexpr int64_t kMinFlushBytes = int64_t{64} << 20;
 // milliseconds, and the judge reads an output meanwhile. A call that waits for the device ends the
 // hold only by this limit, so a worker whose calls do is not held again.
 constexpr int64_t kHoldNs = 150'000'000;
-std::string ToHex(const std::string& bytes) {
-  std::string hex;
-  hex.reserve(2 * bytes.size());
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    hex += "0123456789abcdef"[byte >> 4];
-    hex += "0123456789abcdef"[byte & 15];
-  }
-  return hex;
-}
 
 // So many calls of a batch, secretly chosen, have their operands probed. Source of the time that a
 // disturbance lasts: a request to a worker and a launch take 0.1 to 0.3 ms.

@@ -26,14 +26,14 @@ bool CompiledAnew(const fs::path& scratch) {
   return false;
 }
 
-bool WorksOnFiles(Lane lane) {
+}  // namespace
+
+bool CompilesByTriton(Lane lane) {
   return lane == Lane::kTriton || lane == Lane::kGluon;
 }
 
-}  // namespace
-
 bool HasGhost(Lane lane, DeviceKind device) {
-  return device == DeviceKind::kCuda && (lane == Lane::kCuda || WorksOnFiles(lane));
+  return device == DeviceKind::kCuda && (lane == Lane::kCuda || CompilesByTriton(lane));
 }
 
 Result<std::unique_ptr<Contestant>> Contestant::MakeGhost(std::string* why_not) {
@@ -44,7 +44,7 @@ Result<std::unique_ptr<Contestant>> Contestant::MakeGhost(std::string* why_not) 
   std::unique_ptr<Contestant> ghost = std::move(ghost_);
   if (ghost == nullptr) ghost = TRY(Make(candidate_, op_, device_));
   ghost->provenance_ = provenance_;
-  if (WorksOnFiles(candidate_.lane)) {
+  if (CompilesByTriton(candidate_.lane)) {
     *why_not = TRY(HollowCache(stage_.path() / "scratch" / kTritonCache,
                                ghost->stage_.path() / "scratch" / kTritonCache));
   } else {
@@ -83,7 +83,7 @@ Result<GhostReplay> ReplayAsGhost(Session& session, Contestant& contestant, doub
     return GhostReplay{.level =
                            fmt::format("ghost replay: {}", OutcomeName(ghost->verdict.outcome))};
   }
-  if (WorksOnFiles(contestant.candidate().lane) && CompiledAnew(ghost->scratch())) {
+  if (CompilesByTriton(contestant.candidate().lane) && CompiledAnew(ghost->scratch())) {
     return GhostReplay{.level = "no ghost replay: its compiler compiled anew"};
   }
   return GhostReplay{.refuted =

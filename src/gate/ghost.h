@@ -20,6 +20,9 @@ struct GhostReplay {
   std::string level;    // how the call ended, or why there was no replay
 };
 
+// Whether its kernels are compiled by Triton, which leaves them in its cache in the scratch folder.
+bool CompilesByTriton(Lane lane);
+
 // Whether candidates of this lane can be replayed so on this device: it is known where their
 // kernels' code lies.
 bool HasGhost(Lane lane, DeviceKind device);

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "gate/scratch_files.h"
 #include "meter/cubin.h"
+#include "meter/read_at.h"
 
 namespace roofmark::gate {
 namespace {
@@ -24,11 +25,7 @@ constexpr std::array<unsigned char, 16> kExit = {0x4d, 0x79, 0,    0,    0, 0,  
 // Zeros where the file ends too early.
 template <typename T>
 T At(std::string_view bytes, uint64_t offset) {
-  T value{};
-  if (offset <= bytes.size() && bytes.size() - offset >= sizeof value) {
-    std::memcpy(&value, bytes.data() + offset, sizeof value);
-  }
-  return value;
+  return meter::ReadAt<T>(bytes, offset).value_or(T{});
 }
 
 // Puts `with`, of the same length, in the place of each occurrence. Returns how many there were.

@@ -8,11 +8,13 @@
 #include <system_error>
 
 #include "base/elapsed.h"
+#include "base/hex.h"
 #include "gate/contestant.h"
 #include "gate/evidence.h"
 #include "gate/ledger.h"
 #include "gate/same_code.h"
 #include "gate/scratch_files.h"
+#include "gate/text_at.h"
 #include "meter/cubin.h"
 
 namespace roofmark::gate {
@@ -33,37 +35,6 @@ constexpr uint64_t kMostTextBytes = uint64_t{8} << 20;
 constexpr size_t kMostAhead = 4;
 // A process that dies of one piece of code does so twice.
 constexpr int kMostDeaths = 2;
-
-std::string ToHex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += kDigits[value / 16];
-    text += kDigits[value % 16];
-  }
-  return text;
-}
-
-std::optional<int> Digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return std::nullopt;
-}
-
-// Empty for what is no hexadecimal text.
-std::string FromHex(std::string_view text) {
-  std::string bytes;
-  bytes.reserve(text.size() / 2);
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    const auto high = Digit(text[i]);
-    const auto low = Digit(text[i + 1]);
-    if (!high || !low) return "";
-    bytes += static_cast<char>((*high * 16) + *low);
-  }
-  return bytes;
-}
 
 bool SameFile(const struct stat& a, const struct stat& b) {
   return a.st_ino == b.st_ino && a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
@@ -86,11 +57,6 @@ std::string ArchOf(const std::string& options) {
   const Json* const target = json->Find("target");
   const Json* const arch = target != nullptr ? target->Find("arch") : nullptr;
   return arch != nullptr && arch->is_int() ? fmt::format("sm_{}", arch->as_int()) : "";
-}
-
-std::string TextAt(const Json& json, std::string_view key) {
-  const Json* const text = json.Find(key);
-  return text != nullptr && text->is_string() ? text->as_string() : "";
 }
 
 }  // namespace
@@ -235,7 +201,7 @@ void Recompiler::Take(const Json& done, const std::string& hash, Job* job) {
   if (!why.empty()) {
     why = fmt::format("it makes nothing of the .{}: {}", job->stage, why);
   } else if (const std::string difference =
-                 CodeDifference(job->cubin, FromHex(TextAt(done, "cubin")));
+                 CodeDifference(job->cubin, FromHex(TextAt(done, "cubin")).value_or(""));
              !difference.empty()) {
     why = fmt::format("made of the .{}, it differs in {}", job->stage, difference);
   }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "meter/cubin.h"
+#include "meter/read_at.h"
 
 namespace roofmark::gate {
 namespace {
@@ -28,14 +28,6 @@ struct Object {
   std::vector<Elf64_Phdr> segments;
 };
 
-template <typename T>
-std::optional<T> At(std::string_view bytes, uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-
 // Cut off where no name goes on: a table of one endless name would be read for each symbol.
 std::string_view NameAt(std::string_view table, uint64_t offset) {
   constexpr size_t kMost = 4096;
@@ -49,7 +41,7 @@ bool ReadTable(std::string_view bytes, uint64_t offset, size_t count, uint16_t s
                std::vector<T>* table) {
   if (count > 0 && size != sizeof(T)) return false;
   for (size_t i = 0; i < count; ++i) {
-    const auto row = At<T>(bytes, offset + i * sizeof(T));
+    const auto row = meter::ReadAt<T>(bytes, offset + i * sizeof(T));
     if (!row) return false;
     table->push_back(*row);
   }
@@ -83,7 +75,7 @@ void MarkDebugging(std::vector<Section>* sections) {
 
 std::optional<Object> Read(std::string_view bytes) {
   if (meter::CubinExtent(bytes) == 0) return std::nullopt;
-  Object object{.header = *At<Elf64_Ehdr>(bytes, 0)};
+  Object object{.header = *meter::ReadAt<Elf64_Ehdr>(bytes, 0)};
   const Elf64_Ehdr& header = object.header;
   std::vector<Elf64_Shdr> rows;
   if (!ReadTable(bytes, header.e_shoff, header.e_shnum, header.e_shentsize, &rows) ||
@@ -139,7 +131,8 @@ auto SymbolsOf(const Object& object, const Section& table) {
       std::tuple<std::string_view, int, int, std::string_view, uint64_t, uint64_t, uint64_t>>
       symbols;
   const uint64_t names = table.header.sh_link;
-  for (uint64_t at = 0; const auto symbol = At<Elf64_Sym>(table.bytes, at); at += sizeof *symbol) {
+  for (uint64_t at = 0; const auto symbol = meter::ReadAt<Elf64_Sym>(table.bytes, at);
+       at += sizeof *symbol) {
     const uint64_t place = symbol->st_shndx;
     const bool inside = place < object.sections.size() && place != SHN_UNDEF;
     if (inside && object.sections[place].debugging &&

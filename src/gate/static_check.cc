@@ -5,17 +5,13 @@
 
 #include <memory>
 
+#include "gate/text_at.h"
 #include "worker/worker.h"
 
 namespace roofmark::gate {
 namespace {
 
 constexpr double kCheckTimeoutS = 300;
-
-std::string TextAt(const Json& reply, std::string_view key) {
-  const Json* const text = reply.Find(key);
-  return text != nullptr && text->is_string() ? text->as_string() : "";
-}
 
 bool IsTrue(const Json& reply, std::string_view key) {
   const Json* const value = reply.Find(key);

@@ -34,7 +34,6 @@ size_t Most(const std::map<size_t, size_t>& counts) {
 
 void Uneven::Add(std::span<const double> time_ns, const std::vector<size_t>& slots) {
   if (time_ns.size() < kLeastCalls || slots.size() != time_ns.size()) return;
-  ++batches_;
   means_ns_.push_back(std::accumulate(time_ns.begin(), time_ns.end(), 0.0) /
                       static_cast<double>(time_ns.size()));
   const double median = Median(time_ns);
@@ -50,11 +49,11 @@ void Uneven::Add(std::span<const double> time_ns, const std::vector<size_t>& slo
 }
 
 bool Uneven::Suspects() const {
-  return uneven_ > 0 && batches_ < kBatches && 2 * uneven_ >= batches_;
+  return uneven_ > 0 && means_ns_.size() < kBatches && 2 * uneven_ >= means_ns_.size();
 }
 
 bool Uneven::FetchesCode() const {
-  return batches_ >= kBatches && 6 * excess_ns_.size() >= 5 * batches_ &&
+  return means_ns_.size() >= kBatches && 6 * excess_ns_.size() >= 5 * means_ns_.size() &&
          Median(excess_ns_) <= kCodeNs;
 }
 
@@ -66,16 +65,16 @@ std::string Uneven::CodeText() const {
 }
 
 std::string Uneven::Fault() const {
-  if (batches_ < kBatches || FetchesCode()) return "";
+  if (means_ns_.size() < kBatches || FetchesCode()) return "";
   const size_t position = Most(by_position_);
   const size_t slot = Most(by_slot_);
   const size_t same = std::max(position, slot);
-  if (6 * same < 5 * batches_) return "";
+  if (6 * same < 5 * means_ns_.size()) return "";
   return fmt::format(
       "in {} of {} batches the same call, by its {}, takes {} where the median of its batch is {}: "
       "it does work for the other calls",
-      same, batches_, position >= slot ? "place in the batch" : "operands", HumanTime(longest_ns_),
-      HumanTime(median_ns_));
+      same, means_ns_.size(), position >= slot ? "place in the batch" : "operands",
+      HumanTime(longest_ns_), HumanTime(median_ns_));
 }
 
 }  // namespace roofmark::gate

@@ -30,11 +30,10 @@ class Uneven {
   std::string CodeText() const;
 
  private:
-  size_t batches_ = 0;
+  std::vector<double> means_ns_;          // one a batch
   std::map<size_t, size_t> by_position_;  // how often the call of this number was the long one
   std::map<size_t, size_t> by_slot_;
   size_t uneven_ = 0;
-  std::vector<double> means_ns_;
   std::vector<double> excess_ns_;  // of long first calls over their batches' medians
   double longest_ns_ = 0;          // of the last uneven batch, and the median there
   double median_ns_ = 0;

@@ -17,7 +17,7 @@ namespace {
 
 // Lanes in which a kernel that ran as the language's can only be Triton's.
 bool UsesTriton(Lane lane) {
-  return lane == Lane::kTriton || lane == Lane::kGluon || lane == Lane::kTorch;
+  return CompilesByTriton(lane) || lane == Lane::kTorch;
 }
 
 void Note(const std::string& text, std::string* level) {

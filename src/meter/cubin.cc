@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "meter/read_at.h"
 #include "meter/sha256.h"
 
 namespace roofmark::meter {
@@ -17,16 +18,8 @@ constexpr std::string_view kCode = ".text.";
 constexpr std::string_view kLaunchCall = "__cuda_syscall_cnpv2Launch";
 constexpr std::string_view kGraphLaunchCall = "cudaGraphLaunch";
 
-template <typename T>
-std::optional<T> At(std::string_view bytes, uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-
 std::optional<Elf64_Ehdr> Header(std::string_view bytes) {
-  const auto header = At<Elf64_Ehdr>(bytes, 0);
+  const auto header = ReadAt<Elf64_Ehdr>(bytes, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
       header->e_ident[EI_CLASS] != ELFCLASS64) {
     return std::nullopt;
@@ -37,7 +30,7 @@ std::optional<Elf64_Ehdr> Header(std::string_view bytes) {
 std::vector<Elf64_Shdr> Sections(std::string_view bytes, const Elf64_Ehdr& header) {
   std::vector<Elf64_Shdr> sections;
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
-    const auto section = At<Elf64_Shdr>(bytes, header.e_shoff + i * header.e_shentsize);
+    const auto section = ReadAt<Elf64_Shdr>(bytes, header.e_shoff + i * header.e_shentsize);
     if (!section) return {};
     sections.push_back(*section);
   }
@@ -95,7 +88,8 @@ bool LaunchesFromDevice(std::string_view bytes) {
     if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
     const std::string_view names = Part(bytes, sections[section.sh_link]);
     const std::string_view symbols = Part(bytes, section);
-    for (uint64_t at = 0; const auto symbol = At<Elf64_Sym>(symbols, at); at += sizeof *symbol) {
+    for (uint64_t at = 0; const auto symbol = ReadAt<Elf64_Sym>(symbols, at);
+         at += sizeof *symbol) {
       if (symbol->st_shndx != SHN_UNDEF) continue;
       const std::string_view name = NameAt(names, symbol->st_name);
       if (name.starts_with(kLaunchCall) || name == kGraphLaunchCall) return true;

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
-#include <optional>
 
+#include "base/hex.h"
 #include "device/cuda_graphs.h"
 #include "device/cuda_import.h"
 #include "device/cuda_stage.h"
@@ -46,23 +46,6 @@ InjectedMeter FindMeter() {
     meter = {};
   }
   return meter;
-}
-
-std::optional<int> HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return std::nullopt;
-}
-
-Result<std::string> FromHex(const std::string& hex) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-    const auto high = HexDigit(hex[i]);
-    const auto low = HexDigit(hex[i + 1]);
-    if (!high || !low) return Fail(ErrorKind::kInput, "the stage's cubin is not hexadecimal");
-    bytes += static_cast<char>(*high << 4 | *low);
-  }
-  return bytes;
 }
 
 class CudaWorkerDevice final : public WorkerDevice {
@@ -164,8 +147,9 @@ Result<Json> CudaWorkerDevice::Batch(const Json& request, size_t calls,
 }
 
 Result<Json> CudaWorkerDevice::Stage(const Json& request) {
-  const std::string cubin = TRY(FromHex(TRY(request.String("cubin"))));
-  stage_ = TRY(device::CudaStage::Load(api_, cubin, TRY(request.Int("flush_bytes"))));
+  const auto cubin = FromHex(TRY(request.String("cubin")));
+  if (!cubin) return Fail(ErrorKind::kInput, "the stage's cubin is not hexadecimal");
+  stage_ = TRY(device::CudaStage::Load(api_, *cubin, TRY(request.Int("flush_bytes"))));
   if (meter_.start != nullptr) meter_.start();  // and from here on it never stops
   return Json::MakeObject();
 }
