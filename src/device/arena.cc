@@ -14,7 +14,9 @@ ArenaLayout LayOut(std::span<const Tensor> tensors) {
   ArenaLayout layout;
   int64_t end = 0;
   for (const Tensor& tensor : tensors) {
-    const int64_t offset = RoundUp(end + kGuardBytes, kTensorAlignment);
+    const int64_t unit =
+        tensor.Bytes() >= kLargeTensorBytes ? kLargeTensorAlignment : kTensorAlignment;
+    const int64_t offset = RoundUp(end + kGuardBytes, unit);
     layout.places.push_back({.tensor = tensor, .offset = offset});
     end = offset + tensor.Bytes();
   }

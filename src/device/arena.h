@@ -18,13 +18,21 @@ namespace roofmark::device {
 
 inline constexpr int64_t kGuardBytes = 4096;
 inline constexpr int64_t kTensorAlignment = 256;
+// A tensor of this size or more has memory of its own in PyTorch, at a multiple of 2 MiB. Source:
+// kMinLargeAlloc and kRoundLarge in c10/cuda/CUDACachingAllocator. Smaller ones lie anywhere.
+inline constexpr int64_t kLargeTensorBytes = int64_t{10} << 20;
+// Where a large tensor begins changes a kernel's time on an H200, but only by the place modulo
+// 8 KiB: this stands for 2 MiB and takes less memory (docs/decisions/023, `./run gpu placement`).
+inline constexpr int64_t kLargeTensorAlignment = int64_t{64} << 10;
 inline constexpr uint8_t kGuardByte = 0xa5;
 // Every payload byte is poisoned with this before a call: a NaN in each float type, -1 in integers.
 inline constexpr uint8_t kPoisonByte = 0xff;
 
 struct TensorPlace {
   Tensor tensor;
-  int64_t offset = 0;  // bytes from the arena's start, a multiple of kTensorAlignment
+  // Bytes from the arena's start, a multiple of kTensorAlignment, of large tensors of
+  // kLargeTensorAlignment.
+  int64_t offset = 0;
 };
 
 struct ArenaLayout {

@@ -35,6 +35,17 @@ TEST(ArenaLayout, LeavesAGuardOnBothSidesOfEachTensor) {
   EXPECT_GE(layout.bytes - end, kGuardBytes);
 }
 
+TEST(ArenaLayout, PlacesLargeTensorsAsPyTorchDoes) {
+  const std::vector<Tensor> tensors = {
+      {.name = "small", .dtype = DType::kBF16, .sizes = {3, 5}},
+      {.name = "large", .dtype = DType::kU8, .sizes = {kLargeTensorBytes}},
+      {.name = "smaller", .dtype = DType::kU8, .sizes = {kLargeTensorBytes - 1}}};
+  const ArenaLayout layout = LayOut(tensors);
+  EXPECT_EQ(layout.places[0].offset, kGuardBytes);
+  EXPECT_EQ(layout.places[1].offset, kLargeTensorAlignment);
+  EXPECT_EQ(layout.places[2].offset, kLargeTensorAlignment + kLargeTensorBytes + kGuardBytes);
+}
+
 TEST(ArenaLayout, GuardsAndPayloadsCoverEveryByteOnce) {
   const ArenaLayout layout = TwoTensors();
   int64_t total = 0;
