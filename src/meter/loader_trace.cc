@@ -35,16 +35,6 @@ bool StartsWithAny(std::string_view text, const auto& starts) {
                              [text](std::string_view start) { return text.starts_with(start); });
 }
 
-// What is shown to a program in one of these places is mounted so that it cannot write there.
-bool ProgramMayWrite(std::string_view path) {
-  if (path.find('/') == std::string_view::npos) return false;
-  if (!path.starts_with('/') || path.ends_with(" (deleted)")) return true;
-  if (path.starts_with("/candidate/")) return true;
-  if (!StartsWithAny(path, kWritable)) return false;
-  struct statvfs place{};
-  return ::statvfs(std::string(path).c_str(), &place) != 0 || (place.f_flag & ST_RDONLY) == 0;
-}
-
 // The mappings of this process, as text: "begin-end flags offset device inode  path".
 std::string ReadMaps() {
   std::ostringstream text;
@@ -92,6 +82,16 @@ const void* OwnBase() {
 }
 
 }  // namespace
+
+// What is shown to a program in one of these places is mounted so that it cannot write there.
+bool ProgramMayWrite(std::string_view path) {
+  if (path.find('/') == std::string_view::npos) return false;
+  if (!path.starts_with('/') || path.ends_with(" (deleted)")) return true;
+  if (path.starts_with("/candidate/")) return true;
+  if (!StartsWithAny(path, kWritable)) return false;
+  struct statvfs place{};
+  return ::statvfs(std::string(path).c_str(), &place) != 0 || (place.f_flag & ST_RDONLY) == 0;
+}
 
 bool IsPlumbing(std::string_view path) {
   return StartsWithAny(FileName(path), kPlumbing) && !ProgramMayWrite(path);

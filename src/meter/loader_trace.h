@@ -13,6 +13,10 @@ namespace roofmark::meter {
 // called.
 bool IsPlumbing(std::string_view path);
 
+// Whether the file at this path may be one that the program put there: by where the sandbox lets it
+// write, and what is mounted there. The main program's bare name is none.
+bool ProgramMayWrite(std::string_view path);
+
 // The file that an address is mapped from, by the kernel's word: whole, with links followed, and
 // with " (deleted)" where it is gone. The loader knows no more than the name that it was given,
 // which may be relative. Empty where the address is in no file.

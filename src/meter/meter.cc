@@ -177,6 +177,7 @@ void Meter::AddModule(std::string_view cubin) {
   if (!record.callers.empty()) record.loader = record.callers.front();
   const CubinNames kernels = ReadCubinNames(cubin);
   record.unreadable = !kernels.plain;
+  record.brought = ProgramMayWrite(record.loader);
 
   const std::lock_guard lock(mutex_);
   const auto index = static_cast<uint32_t>(modules_.size());

@@ -49,6 +49,15 @@ TEST(Testimony, ListsAllOfFewModules) {
   EXPECT_EQ((*json->ArrayAt("modules"))->array().size(), 2U);
 }
 
+TEST(Testimony, ListsEveryModuleThatTheCandidateBrought) {
+  Testimony testimony;
+  testimony.modules.resize(65, {.sha256 = "aa", .loader = "/a.so"});
+  testimony.modules[3] = {.sha256 = "bb", .loader = "/candidate/c.so", .brought = true};
+  const auto json = Json::Parse(TestimonyToJson(testimony));
+  ASSERT_THAT(json, IsOk());
+  EXPECT_EQ((*json->ArrayAt("modules"))->array().size(), 1U);
+}
+
 TEST(Testimony, ListsEveryModuleThatMayHoldKernelsOfOtherNames) {
   Testimony testimony;
   testimony.modules.resize(65, {.sha256 = "aa", .loader = "/a.so"});
@@ -102,7 +111,10 @@ TEST(LoaderTrace, SeesNoPlumbingInWhatTheProgramMayHaveWritten) {
                            "/tmp/none/libc.so.6", "/memfd:libcupti.so", "/proc/self/fd/libcuda.so",
                            "/candidate/libcuda.so.1", "/usr/lib/libcuda.so (deleted)"}) {
     EXPECT_FALSE(IsPlumbing(path)) << path;
+    EXPECT_TRUE(ProgramMayWrite(path)) << path;
   }
+  EXPECT_FALSE(ProgramMayWrite("roofmark"));
+  EXPECT_FALSE(ProgramMayWrite("/usr/lib/libtorch_cuda.so"));
 }
 
 // A library that was opened by a relative path, under a name of somebody else's.

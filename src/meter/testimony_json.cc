@@ -50,7 +50,7 @@ std::vector<uint32_t> ListedModules(const Testimony& testimony) {
     for (const uint32_t module : modules) listed[module] = 0;
   }
   for (size_t i = 0; i < listed.size(); ++i) {
-    if (testimony.modules[i].unreadable) listed[i] = 0;
+    if (testimony.modules[i].unreadable || testimony.modules[i].brought) listed[i] = 0;
   }
   uint32_t next = 0;
   for (uint32_t& index : listed) {
