@@ -37,13 +37,15 @@ constexpr const char* kProgram = R"ptx(
 .version 8.0
 .target sm_90
 .address_size 64
- // .globl _ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_
-.visible .entry _ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_(
- .param .u64 _ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_0,
- .param .u64 _ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_1,
- .param .u64 _ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_2,
- .param .u32 _ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_3,
- .param .f32 _ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_4
+.visible .entry )ptx"
+                                 "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillF"
+                                 "unctorIfEESt5arrayIPcLm1EEEEviT0_T1_"
+                                 R"ptx((
+ .param .u64 p0,
+ .param .u64 p1,
+ .param .u64 p2,
+ .param .u32 p3,
+ .param .f32 p4
 )
 {
  .reg .pred  %p<10>;
@@ -51,11 +53,11 @@ constexpr const char* kProgram = R"ptx(
  .reg .f32  %f<29>;
  .reg .b32  %r<27>;
  .reg .b64  %rd<34>;
- ld.param.u64  %rd18, [_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_0];
- ld.param.u64  %rd16, [_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_1];
- ld.param.u64  %rd17, [_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_2];
- ld.param.u32  %r6, [_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_3];
- ld.param.f32  %f6, [_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1__param_4];
+ ld.param.u64  %rd18, [p0];
+ ld.param.u64  %rd16, [p1];
+ ld.param.u64  %rd17, [p2];
+ ld.param.u32  %r6, [p3];
+ ld.param.f32  %f6, [p4];
  cvta.to.global.u64  %rd1, %rd18;
  mov.u32  %r7, %ctaid.x;
  cvt.u64.u32  %rd2, %r7;
