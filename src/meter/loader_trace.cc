@@ -111,8 +111,11 @@ std::vector<std::string> CallingObjects(size_t limit) {
     std::string path = FileAt(inside, maps);
     const bool is_program = path.empty() || path == program;
     if (is_program) path = info.dli_fname;
+    // A C library may be called libc.so.6 and be a link to libc-2.31.so.
+    const bool linked =
+        StartsWithAny(FileName(info.dli_fname), kPlumbing) && !ProgramMayWrite(path);
     // The meter is a library wherever there is something to trace, but not in its own tests.
-    if (IsPlumbing(path) || (info.dli_fbase == own && !is_program)) return true;
+    if (IsPlumbing(path) || linked || (info.dli_fbase == own && !is_program)) return true;
     if (std::ranges::find(objects, path) == objects.end()) objects.push_back(std::move(path));
     return objects.size() < limit;
   });
