@@ -18,6 +18,7 @@ Result<MeteredModule> ParseModule(const Json& json) {
     if (!caller.is_string()) return Fail(ErrorKind::kInput, "meter: a caller is no text");
     module.callers.push_back(caller.as_string());
   }
+  if (json.Find("unreadable") != nullptr) module.unreadable = TRY(json.Bool("unreadable"));
   return module;
 }
 

@@ -17,6 +17,7 @@ struct MeteredModule {
   std::string sha256;
   std::string loader;
   std::vector<std::string> callers;
+  bool unreadable = false;  // it may hold kernels of any name (meter/cubin.h, ReadCubinNames)
 };
 
 struct MeteredName {

@@ -175,12 +175,14 @@ void Meter::AddModule(std::string_view cubin) {
   record.bytes = cubin.size();
   record.callers = CallingObjects(kMaxCallers);
   if (!record.callers.empty()) record.loader = record.callers.front();
-  const std::vector<std::string> kernels = CubinKernels(cubin);
+  const CubinNames kernels = ReadCubinNames(cubin);
+  record.unreadable = !kernels.plain;
+  record.brought = ProgramMayWrite(record.loader);
 
   const std::lock_guard lock(mutex_);
   const auto index = static_cast<uint32_t>(modules_.size());
   modules_.push_back(std::move(record));
-  for (const std::string& kernel : kernels) modules_by_kernel_[kernel].push_back(index);
+  for (const std::string& kernel : kernels.names) modules_by_kernel_[kernel].push_back(index);
 }
 
 void Meter::OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_records) {

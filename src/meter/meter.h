@@ -27,6 +27,8 @@ struct ModuleRecord {
   std::string loader;                // path of the shared object that asked for it
   std::vector<std::string> callers;  // that object and those that called it, nearest first
   uint64_t bytes = 0;
+  bool brought = false;     // its loader is a file of the candidate's (ProgramMayWrite)
+  bool unreadable = false;  // it may hold kernels of names that are not known (ReadCubinNames)
 };
 
 enum class OperationKind { kKernel, kMemcpy, kMemset };
@@ -57,7 +59,8 @@ struct Testimony {
 //  "names": [{"name", "modules": [index]}],
 //  "operations": [[kind, name, start_ns, end_ns, stream, correlation]]}
 // with kind 0 kernel, 1 memcpy, 2 memset. Modules that ran nothing are listed only where there are
-// few modules in all (64).
+// few modules in all (64), or where they were brought or are unreadable, which a further key of
+// theirs says then.
 std::string TestimonyToJson(const Testimony& testimony);
 
 // Which functions of CUDA's driver and runtime were called while somebody watched.
