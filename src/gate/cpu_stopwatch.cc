@@ -29,6 +29,8 @@
 namespace roofmark::gate {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // Empty rings before each call: they wake the worker's core and measure what a ring itself costs.
 constexpr int kEmptyRings = 4;
 constexpr double kEmptyTimeoutS = 10;
@@ -41,11 +43,12 @@ constexpr int kProbes = 64;
 // What answering an empty ring may cost: it takes a microsecond. A worker that takes its time would
 // have it taken off its calls.
 constexpr double kMostEmptyNs = 10'000;
-// Processor time before a call that is nobody's work: what waking up costs each thread, and
-// answering empty rings the worker.
+// Before a call: what waking up costs a thread's processor, and how long a main thread is awake
+// that only answers empty rings (none was, on a machine of two processors, quiet or not: what
+// stopping it takes is counted as waking, so some 40 us more go unseen).
 constexpr double kWakingNs = 10'000;
-constexpr double kAnsweringNs = 40'000;
-constexpr double kAheadShare = 0.1;
+constexpr double kAnsweringNs = 20'000;
+constexpr double kAheadShare = 0.05;
 
 // Processor time that all threads of the process have used so far, seen from outside.
 std::optional<int64_t> TaskTime(pid_t pid) {
@@ -55,6 +58,19 @@ std::optional<int64_t> TaskTime(pid_t pid) {
     return std::nullopt;
   }
   return used.tv_sec * 1'000'000'000 + used.tv_nsec;
+}
+
+// How long this thread has been without a processor so far, counted from anywhere.
+int64_t AwayNs() {
+  timespec ran{};
+  timespec now{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+  (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+  return (now.tv_sec - ran.tv_sec) * 1'000'000'000 + (now.tv_nsec - ran.tv_nsec);
+}
+
+double NsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::nano>(to - from).count();
 }
 
 class CpuStopwatch final : public Stopwatch {
@@ -95,6 +111,18 @@ class CpuStopwatch final : public Stopwatch {
       bool fetched, const std::function<Result<worker::Answer<void>>(worker::Bell& bell)>& ring);
   // The least cost of a few empty rings, which also bring the worker back to looking.
   Result<worker::Answer<double>> RingEmpty(worker::Worker& worker, worker::Bell& bell);
+  // From when a candidate may go on until its call is rung.
+  struct Ahead {
+    double awake_ns = 0;  // how long its main thread ran, without what the judge was kept from it
+    double used_ns = 0;   // processor time of all its other threads and processes
+    double away_ns = 0;   // how long the judge had no processor
+  };
+  // What is looked at while the candidate is held, before and after a call.
+  struct Mark {
+    Clock::time_point at;
+    int64_t ran_ns = 0;     // of its main thread
+    int64_t waited_ns = 0;  // what that stood in line for a processor
+  };
   // What a batch's calls have in common, and what was seen of work outside of them.
   struct Batch {
     worker::Worker& worker;
@@ -103,10 +131,11 @@ class CpuStopwatch final : public Stopwatch {
     worker::Stillness& still;
     double timeout_s;
     bool fetched = false;
-    int64_t used_ns = 0;                // processor time of the candidate when a call was laid
-    int64_t waited_ns = 0;              // what the judge had stood in line for one then
-    std::vector<double> ahead_ns = {};  // and from then until the call was rung, by call
-    std::vector<double> away_ns = {};   // what the judge stood in line meanwhile, by call
+    Mark laid = {};                 // when a call was laid
+    int64_t used_ns = 0;            // processor time of the candidate then
+    int64_t own_waited_ns = 0;      // and what the judge had stood in line
+    int64_t away_ns = 0;            // and had been without a processor
+    std::vector<Ahead> ahead = {};  // by call
   };
   // Processor time of the whole candidate so far. The process's clock counts threads that are gone.
   static int64_t UsedNs(const Batch& batch);
@@ -119,10 +148,15 @@ class CpuStopwatch final : public Stopwatch {
                                         BatchTimes* times);
   Result<worker::Answer<void>> TimeAll(std::span<const TimedCall> calls, Batch* batch,
                                        BatchTimes* times);
+  static double MedianOf(const std::vector<Ahead>& all, double Ahead::* what);
   // What the batch says of work outside of its calls; empty where there was none.
   static std::string Outside(const Batch& batch, const BatchTimes& times);
-  // Processor time before each call that proves nothing.
-  static double Allowed(const Batch& batch, const BatchTimes& times);
+  // Requires: the candidate is held.
+  static Mark LookAt(const Batch& batch);
+  // The call is about to be rung. `awake_ns` is how long ago it was laid.
+  static Ahead LookAhead(const Batch& batch);
+  // Takes off awake_ns what the main thread took to wake up.
+  static void NoteAhead(const Mark& after, Ahead ahead, Batch* batch);
   // Names an output that holds anything but poison before its call; empty where none does.
   std::string WrittenAhead(device::Arena& out);
   // Makes the calls in turn, untimed, until there are enough samples of who runs: sampling
@@ -232,8 +266,16 @@ void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchT
   device::FlushFromCache(*call.out);
   device::WarmOperands(*call.in);
   batch->used_ns = UsedNs(*batch);
-  batch->waited_ns = worker::OwnWaitedNs();
+  batch->own_waited_ns = worker::OwnWaitedNs();
+  batch->away_ns = AwayNs();
+  batch->laid = LookAt(*batch);
   batch->still.Release();
+}
+
+CpuStopwatch::Mark CpuStopwatch::LookAt(const Batch& batch) {
+  Mark mark = {.ran_ns = batch.still.RanNs(), .waited_ns = batch.still.WaitedNs()};
+  mark.at = Clock::now();
+  return mark;
 }
 
 int64_t CpuStopwatch::UsedNs(const Batch& batch) {
@@ -252,6 +294,26 @@ void CpuStopwatch::Fetch(const Batch& batch, device::Arena& out) {
   }
 }
 
+void CpuStopwatch::NoteAhead(const Mark& after, Ahead ahead, Batch* batch) {
+  // Until it was held again it ran, stood in line, or was about to wake up.
+  const Mark& laid = batch->laid;
+  const double waking_ns =
+      NsBetween(laid.at, after.at) - static_cast<double>(after.ran_ns - laid.ran_ns);
+  ahead.awake_ns = std::max(0.0, ahead.awake_ns - waking_ns - ahead.away_ns);
+  batch->ahead.push_back(ahead);
+}
+
+CpuStopwatch::Ahead CpuStopwatch::LookAhead(const Batch& batch) {
+  Ahead ahead = {.away_ns = static_cast<double>(AwayNs() - batch.away_ns)};
+  ahead.used_ns = static_cast<double>(UsedNs(batch) - batch.used_ns);
+  // Mostly nothing is to be taken off, and looking takes time in which it may work.
+  if (ahead.used_ns > kWakingNs) {
+    ahead.used_ns -= static_cast<double>(batch.still.RanNs() - batch.laid.ran_ns);
+  }
+  ahead.awake_ns = NsBetween(batch.laid.at, Clock::now());
+  return ahead;
+}
+
 Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCall& call,
                                                     Batch* batch, BatchTimes* times) {
   worker::Worker& worker = batch->worker;
@@ -259,27 +321,27 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   const worker::Answer<double> empty_ns = TRY(RingEmpty(worker, batch->bell));
   if (!empty_ns) return worker::Answer<void>(std::unexpected(empty_ns.error()));
   std::string outside = WrittenAhead(*call.out);
-  const auto waited = [&] { return batch->still.WaitedNs() + worker::OwnWaitedNs(); };
-  const int64_t waited_before = waited();
-  // A worker that waits for a judge without a processor looks at the bell meanwhile.
-  const int64_t away_ns = worker::OwnWaitedNs() - batch->waited_ns;
-  batch->away_ns.push_back(static_cast<double>(away_ns));
-  batch->ahead_ns.push_back(static_cast<double>(UsedNs(*batch) - batch->used_ns - away_ns));
+  const Ahead ahead = LookAhead(*batch);
   const std::optional<int64_t> task_begin = TaskTime(worker.pid());
   const worker::Answer<worker::RingTime> ring =
       TRY(worker::Ring(worker, batch->bell, index + 1, batch->timeout_s));
   if (!ring) return worker::Answer<void>(std::unexpected(ring.error()));
   const std::optional<int64_t> task_end = TaskTime(worker.pid());
+  // Nobody writes to what is taken from his memory, nor afterwards to what is looked at.
   if (batch->fetched) {
     batch->still.Hold();
     Fetch(*batch, *call.out);
   }
   if (outside.empty()) outside = ProbeOutputs(*call.out);
+  batch->still.Hold();
+  const Mark after = LookAt(*batch);
   batch->still.Release();
+  NoteAhead(after, ahead, batch);
   const double net_ns = std::max(ring->host_ns - std::min(*empty_ns, kMostEmptyNs), 1.0);
   times->time_ns.push_back(net_ns);
   // What this machine had no processor for is no disagreement of clocks.
-  const auto waited_ns = static_cast<double>(waited() - waited_before);
+  const auto waited_ns = static_cast<double>(worker::OwnWaitedNs() - batch->own_waited_ns +
+                                             after.waited_ns - batch->laid.waited_ns);
   times->host_ns.push_back(std::max(net_ns - waited_ns, std::min(net_ns, ring->worker_ns)));
   times->device_ns.push_back(ring->worker_ns);
   if (task_begin && task_end) {
@@ -296,7 +358,7 @@ Result<worker::Answer<void>> CpuStopwatch::TimeAll(std::span<const TimedCall> ca
     if (!timed) return timed;
   }
   if (times->unsynchronised.empty()) times->unsynchronised = Outside(*batch, *times);
-  if (const double away_ns = Median(batch->away_ns); away_ns > Allowed(*batch, *times)) {
+  if (const double away_ns = MedianOf(batch->ahead, &Ahead::away_ns); away_ns > kAnsweringNs) {
     times->busy = fmt::format(
         "this machine was busy: the judge stood in line for a processor for {} before calls, and "
         "what of them was done meanwhile is not known",
@@ -305,27 +367,28 @@ Result<worker::Answer<void>> CpuStopwatch::TimeAll(std::span<const TimedCall> ca
   return worker::Answer<void>();
 }
 
-double CpuStopwatch::Allowed(const Batch& batch, const BatchTimes& times) {
-  const double waking = kAnsweringNs + kWakingNs * static_cast<double>(batch.still.Others());
-  return waking + kAheadShare * Median(times.time_ns);
+double CpuStopwatch::MedianOf(const std::vector<Ahead>& all, double Ahead::* what) {
+  std::vector<double> values;
+  for (const Ahead& one : all) values.push_back(one.*what);
+  return Median(values);
 }
 
 std::string CpuStopwatch::Outside(const Batch& batch, const BatchTimes& times) {
   // The median is what is published, and what a busy machine does to single calls is not in it.
   const double called_ns = Median(times.time_ns);
-  const double ahead_ns = Median(batch.ahead_ns);
-  if (ahead_ns > Allowed(batch, times)) {
-    return fmt::format(
-        "threads or processes of the candidate ran for {} while no call ran, before each call of "
-        "{} (medians of {})",
-        HumanTime(ahead_ns), HumanTime(called_ns), batch.ahead_ns.size());
-  }
-  return {};
+  const double share_ns = kAheadShare * called_ns;
+  const double awake_ns = MedianOf(batch.ahead, &Ahead::awake_ns);
+  const double used_ns = MedianOf(batch.ahead, &Ahead::used_ns);
+  const double waking_ns = kWakingNs * static_cast<double>(1 + batch.still.Others());
+  if (awake_ns <= kAnsweringNs + share_ns && used_ns <= waking_ns + share_ns) return {};
+  return fmt::format(
+      "threads or processes of the candidate ran for {} while no call ran, before each call of {} "
+      "(medians of {})",
+      HumanTime(std::max(awake_ns, used_ns)), HumanTime(called_ns), batch.ahead.size());
 }
 
 Result<worker::Answer<void>> CpuStopwatch::Sample(worker::Worker& worker, worker::Bell& bell,
                                                   double timeout_s, worker::CpuProfile* profile) {
-  using Clock = std::chrono::steady_clock;
   const std::string& own = provenance_[worker.pid()].path;
   worker::CpuSampler sampler = worker::CpuSampler::Start(worker.pid());
   const Clock::time_point begin = Clock::now();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate/performance.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "base/elapsed.h"
 #include "base/hash.h"
@@ -12,6 +15,7 @@
 #include "gate/output_check.h"
 #include "gate/timing.h"
 #include "gate/witnesses.h"
+#include "worker/code_pages.h"
 
 namespace roofmark::gate {
 namespace {
@@ -48,9 +52,25 @@ constexpr size_t kPlacesEnough = 8;
 // Outputs move after every so many rounds: moving them costs as much as calling.
 constexpr size_t kRoundsAPlace = 4;
 
+// Looking takes milliseconds where much is loaded, so it is done now and then.
+constexpr uint64_t kBatchesALook = 8;
+
+// Whether somebody wrote over code in the contestant's process, where its clocks are read.
+bool CodeWasChanged(Contestant& contestant, Record record, Random* random) {
+  if (record == Record::kSamples && random->Below(kBatchesALook) != 0) return false;
+  const std::optional<pid_t> pid = contestant.worker_pid();
+  const std::string changed = pid ? worker::ChangedCode(*pid) : "";
+  if (changed.empty()) return false;
+  contestant.Refuse(Gate::kPerformance, Outcome::kClocksDisagree,
+                    fmt::format("the code of {} was written over in the candidate's process: no "
+                                "clock there can be believed",
+                                changed));
+  return true;
+}
+
 // One contestant's batch: poison, timed calls, safety checks of every slot. False when it failed.
 Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& round, Record record,
-                      const Bench& bench, Timing* timing) {
+                      const Bench& bench, Random* random, Timing* timing) {
   for (const size_t slot : round.order) TRY(PrepareSlot(session, contestant, slot));
   BatchTimes times;
   // What happens while nothing counts is not worth a word: clocks rise during the warm-up.
@@ -58,6 +78,7 @@ Result<bool> RunBatch(Session& session, Contestant& contestant, const Round& rou
   const Clock::time_point begin = Clock::now();
   if (!TRY(contestant.Time(bench.stopwatch, round.order, session.inputs(), &times))) return false;
   timing->spent_s += SecondsSince(begin);
+  if (CodeWasChanged(contestant, record, random)) return false;
   if (record == Record::kSamples) bench.stopwatch.Observe(timing->device_clocks);
   for (const size_t slot : round.order) {
     // Slots may have equal inputs in the warm-up, and equal outputs then.
@@ -133,7 +154,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
     const Round round = DrawRound(session.slots(), &random);
     Shuffle(&contestants, &random);
     for (Contestant* contestant : contestants) {
-      TRY(RunBatch(session, *contestant, round, record, bench, &timings[contestant]));
+      TRY(RunBatch(session, *contestant, round, record, bench, &random, &timings[contestant]));
     }
     LeaveOutDecided(&contestants);
     if (record == Record::kWarmUp) {

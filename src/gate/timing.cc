@@ -174,10 +174,10 @@ void Timing::Settle() {
   if (unsynchronised.empty()) unsynchronised = WarmFault(coldness);
   if (unsynchronised.empty()) unsynchronised = uneven.Fault();
   cold_level = ColdnessText(coldness);
-  if (!uneven.FetchesCode()) return;
+  if (!uneven.FetchesCode() && !uneven.Skewed()) return;
   time_ns = device_ns = uneven.means_ns();
   if (!cold_level.empty()) cold_level += "; ";
-  cold_level += uneven.CodeText();
+  cold_level += uneven.FetchesCode() ? uneven.CodeText() : uneven.SkewText();
 }
 
 bool FellBack(const Timing& timing, Role role, double required) {

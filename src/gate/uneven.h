@@ -15,8 +15,8 @@ namespace roofmark::gate {
 
 class Uneven {
  public:
-  // The times of a batch in nanoseconds, in order, and the slots of its calls. Batches of few calls
-  // are not counted: there is no majority in them, and their operands fill the cache.
+  // The times of a batch in nanoseconds, in order, and the slots of its calls. Which call is long is
+  // not counted in batches of few calls, since there is no majority in them.
   void Add(std::span<const double> time_ns, const std::vector<size_t>& slots);
   // Whether half of the batches so far look uneven, and more of them are needed to say.
   bool Suspects() const;
@@ -28,9 +28,13 @@ class Uneven {
   const std::vector<double>& means_ns() const { return means_ns_; }
   // What FetchesCode saw, for the verdict's level.
   std::string CodeText() const;
+  // Whether in most batches the mean is longer than the median by more than honest calls vary.
+  bool Skewed() const;
+  std::string SkewText() const;
 
  private:
-  std::vector<double> means_ns_;          // one a batch
+  std::vector<double> means_ns_;          // one a batch of three calls or more
+  std::vector<double> skews_;             // and each over that batch's median
   std::map<size_t, size_t> by_position_;  // how often the call of this number was the long one
   std::map<size_t, size_t> by_slot_;
   size_t uneven_ = 0;

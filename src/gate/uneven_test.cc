@@ -62,11 +62,6 @@ TEST_F(UnevenTest, SoDoesTheCallOnCertainOperands) {
   EXPECT_THAT(uneven_.Fault(), HasSubstr("by its operands"));
 }
 
-TEST_F(UnevenTest, LongCallsAtRandomPlacesAreNoFault) {
-  for (const size_t position : {3U, 1U, 7U, 1U, 0U, 5U, 2U}) Batch(position, 30'000);
-  EXPECT_EQ(uneven_.Fault(), "");
-}
-
 TEST_F(UnevenTest, AsksForMoreBatchesWhileItSuspectsAndDecidesOnNoFewer) {
   EXPECT_FALSE(uneven_.Suspects());
   for (int i = 0; i < 5; ++i) Batch(0, 30'000);
@@ -80,10 +75,39 @@ TEST_F(UnevenTest, ALittleLongerIsNotLong) {
   EXPECT_EQ(uneven_.Fault(), "");
 }
 
-TEST_F(UnevenTest, BatchesOfFewCallsAreNotCounted) {
-  for (int i = 0; i < 8; ++i) uneven_.Add(std::vector<double>{30'000, 2000, 2000}, {0, 1, 2});
+TEST_F(UnevenTest, BatchesOfTwoCallsAreNotCounted) {
+  for (int i = 0; i < 8; ++i) uneven_.Add(std::vector<double>{30'000, 2000}, {0, 1});
   EXPECT_FALSE(uneven_.Suspects());
   EXPECT_EQ(uneven_.Fault(), "");
+}
+
+TEST_F(UnevenTest, ACallThatDoesTheOthersWorkAtAnotherPlaceEachTimeIsFoundByTheMean) {
+  for (size_t i = 0; i < 8; ++i) Batch((3 * i + i / 3) % 8, 30'000);
+  EXPECT_THAT(uneven_.Fault(), HasSubstr("the mean of a batch's calls is 2.75 times their median"));
+}
+
+TEST_F(UnevenTest, ALittleOfTheOthersWorkIsInTheMean) {
+  for (size_t i = 0; i < 8; ++i) Batch((3 * i + i / 3) % 8, 4000);
+  EXPECT_EQ(uneven_.Fault(), "");
+  EXPECT_TRUE(uneven_.Skewed());
+  EXPECT_THAT(uneven_.means_ns(), testing::Each(2250));
+  EXPECT_THAT(uneven_.SkewText(), HasSubstr("1.12 times"));
+}
+
+TEST_F(UnevenTest, AMachinesMoodNowAndThenIsNoSkew) {
+  for (size_t i = 0; i < 8; ++i) Batch(i, i % 3 == 0 ? 30'000 : 2000);
+  EXPECT_FALSE(uneven_.Skewed());
+  EXPECT_EQ(uneven_.Fault(), "");
+}
+
+TEST(Uneven, CountsTheWorkOfBatchesOfThree) {
+  Uneven uneven;
+  for (size_t i = 0; i < 6; ++i) {
+    std::vector<double> times(3, 1000);
+    times[i % 3] = 40'000;
+    uneven.Add(times, {0, 1, 2});
+  }
+  EXPECT_THAT(uneven.Fault(), HasSubstr("a few calls do the work of the others"));
 }
 
 }  // namespace

@@ -41,9 +41,12 @@ struct Against {
   int64_t blocks = 0;
   std::vector<double> block_logs;  // log of the ratio in each block, in order
 
+  // Whether something contradicts the ratio, as `reason` says: it proves nothing then.
+  bool Doubtful() const { return ratio && standing == Standing::kUndecided && !reason.empty(); }
+
   // Whether the interval shows that the candidate is not slower than the margin allows.
   bool NotSlower() const {
-    return ratio && standing != Standing::kNone && ratio->high <= 1 + margin;
+    return ratio && standing != Standing::kNone && !Doubtful() && ratio->high <= 1 + margin;
   }
 };
 

@@ -69,6 +69,12 @@ Against TotalAgainst(std::span<const WeighedComparison> all, double error_rate) 
   total.baseline = none.baseline;
   total.baseline_hash = none.baseline_hash;
   total.error_rate = lines.front().against->error_rate;
+  const auto doubtful = std::ranges::find_if(
+      lines, [](const WeighedComparison& line) { return line.against->Doubtful(); });
+  if (doubtful != lines.end()) {
+    total.standing = Standing::kUndecided;
+    total.reason = "a weighted workload decides nothing: " + doubtful->against->reason;
+  }
   return total;
 }
 

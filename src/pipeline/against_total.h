@@ -16,7 +16,8 @@ struct WeighedComparison {
 };
 
 // `error_rate` is the total's share of the run's. Workloads of weight 0 do not count, unless all
-// have it: then all count alike. `none` with the reason where one that counts has no comparison.
+// have it: then all count alike. `none` with the reason where one that counts has no comparison,
+// `undecided` with the reason where one is doubtful.
 // The interval is that of the total's own blocks: the k-th is the total of every workload's k-th,
 // linearised at the estimated ratios; of workloads with more blocks, consecutive ones are averaged.
 // Requires: not empty.

@@ -52,6 +52,23 @@ TEST(TotalAgainst, IsNoNumberWhereAWeightedWorkloadHasNone) {
   EXPECT_EQ(TotalAgainst(lines, 0.01).standing, Standing::kFaster);
 }
 
+TEST(TotalAgainst, IsUndecidedWhereAWeightedWorkloadIsDoubtful) {
+  const Against good = Around(0.5, 0.001, 16);
+  Against doubtful = Around(0.5, 0.001, 16);
+  doubtful.standing = Standing::kUndecided;
+  doubtful.reason = "the machine was disturbed";
+  std::vector<WeighedComparison> lines = {{.weight = 1, .against = &good},
+                                          {.weight = 1, .against = &doubtful}};
+  const Against total = TotalAgainst(lines, 0.01);
+  EXPECT_EQ(total.standing, Standing::kUndecided);
+  EXPECT_THAT(total.reason, testing::HasSubstr("the machine was disturbed"));
+  EXPECT_TRUE(total.ratio);
+  EXPECT_FALSE(total.NotSlower());
+  EXPECT_FALSE(NotSlowerAnywhere(lines));
+  lines[1].weight = 0;
+  EXPECT_EQ(TotalAgainst(lines, 0.01).standing, Standing::kFaster);
+}
+
 TEST(NotSlowerAnywhere, AsksForEvidenceOnEveryWorkloadThatCounts) {
   const Against faster = Around(0.5, 0.001, 16);
   const Against slower = Around(1.5, 0.001, 16);

@@ -66,7 +66,7 @@ int64_t NsOf(const fs::path& task, Schedstat which) {
   return which == Schedstat::kRan ? ran : std::strtoll(rest, nullptr, 10);
 }
 
-int64_t RanNs(const fs::path& task) {
+int64_t TaskRanNs(const fs::path& task) {
   return NsOf(task, Schedstat::kRan);
 }
 
@@ -169,7 +169,7 @@ std::vector<fs::path> Stillness::OtherTasks() const {
 
 int64_t Stillness::OthersNs() const {
   int64_t total = 0;
-  for (const fs::path& task : OtherTasks()) total += RanNs(task);
+  for (const fs::path& task : OtherTasks()) total += TaskRanNs(task);
   return total;
 }
 
@@ -177,7 +177,7 @@ int64_t Stillness::OtherProcessesNs() const {
   int64_t total = 0;
   for (const pid_t pid : processes_) {
     if (pid == worker_) continue;
-    for (const fs::path& task : TasksOf(pid)) total += RanNs(task);
+    for (const fs::path& task : TasksOf(pid)) total += TaskRanNs(task);
   }
   return total;
 }
@@ -188,6 +188,10 @@ int64_t Stillness::Others() const {
 
 int64_t Stillness::WaitedNs() const {
   return NsOf(fmt::format("/proc/{0}/task/{0}", worker_), Schedstat::kWaited);
+}
+
+int64_t Stillness::RanNs() const {
+  return NsOf(fmt::format("/proc/{0}/task/{0}", worker_), Schedstat::kRan);
 }
 
 int64_t OwnWaitedNs() {
