@@ -31,14 +31,15 @@ TEST(Testimony, ListsOfManyModulesOnlyThoseThatRan) {
                            .start_ns = 10,
                            .end_ns = 20,
                            .stream = 7,
-                           .correlation = 3}};
+                           .correlation = 3,
+                           .bytes = 4096}};
   const auto json = Json::Parse(TestimonyToJson(testimony));
   ASSERT_THAT(json, IsOk());
   ASSERT_EQ((*json->ArrayAt("modules"))->array().size(), 1U);
   EXPECT_EQ(*(*json->ArrayAt("modules"))->array()[0].String("sha256"), "bb");
   const Json& name = (*json->ArrayAt("names"))->array()[1];
   EXPECT_EQ((*name.ArrayAt("modules"))->array()[0].as_int(), 0);
-  EXPECT_EQ((*json->ArrayAt("operations"))->array()[0].Dump(), "[0, 1, 10, 20, 7, 3]");
+  EXPECT_EQ((*json->ArrayAt("operations"))->array()[0].Dump(), "[0, 1, 10, 20, 7, 3, 4096]");
 }
 
 TEST(Testimony, ListsAllOfFewModules) {

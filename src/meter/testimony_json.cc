@@ -75,7 +75,7 @@ void AppendOperation(std::string& out, const OperationRecord& operation) {
   out += '[' + std::to_string(static_cast<int>(operation.kind)) + ',' +
          std::to_string(operation.name) + ',' + std::to_string(operation.start_ns) + ',' +
          std::to_string(operation.end_ns) + ',' + std::to_string(operation.stream) + ',' +
-         std::to_string(operation.correlation) + ']';
+         std::to_string(operation.correlation) + ',' + std::to_string(operation.bytes) + ']';
 }
 
 }  // namespace
@@ -87,6 +87,7 @@ std::string TestimonyToJson(const Testimony& testimony) {
   out += ",\"dropped\":" + std::to_string(testimony.dropped);
   out += ",\"outside\":" + std::to_string(testimony.outside) + ",\"outside_name\":";
   AppendString(out, testimony.outside_name);
+  out += ",\"conditionals\":" + std::to_string(testimony.conditionals);
   out += ",\"module_count\":" + std::to_string(testimony.module_count);
   std::vector<ModuleRecord> modules;
   for (size_t i = 0; i < listed.size(); ++i) {
