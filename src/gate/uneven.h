@@ -15,8 +15,8 @@ namespace roofmark::gate {
 
 class Uneven {
  public:
-  // The times of a batch in nanoseconds, in order, and the slots of its calls. Which call is long is
-  // not counted in batches of few calls, since there is no majority in them.
+  // The times of a batch in nanoseconds, in order, and the slots of its calls. Which call is long
+  // is not counted in batches of few calls, since there is no majority in them.
   void Add(std::span<const double> time_ns, const std::vector<size_t>& slots);
   // Whether half of the batches so far look uneven, and more of them are needed to say.
   bool Suspects() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the machine code of a process is still what its files hold, seen from outside. Whoever
-// detours a function of the driver or of a profiler writes over its first bytes, and the page is the
-// process's own from then on, even where the bytes are put back.
+// detours a function of the driver or of a profiler writes over its first bytes, and the page is
+// the process's own from then on, even where the bytes are put back.
 #pragma once
 
 #include <sys/types.h>

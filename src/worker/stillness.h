@@ -40,8 +40,8 @@ class Stillness {
   int64_t Others() const;
   // How long the worker's main thread has stood in line for a processor so far.
   int64_t WaitedNs() const;
-  // How long it has run so far. Exact while it is held; of a thread that runs, the kernel knows it as
-  // of its last tick.
+  // How long it has run so far. Exact while it is held; of a thread that runs, the kernel knows it
+  // as of its last tick.
   int64_t RanNs() const;
   // Waits until nothing but the main thread runs any more. False when the others have used 20 ms of
   // processor time since, far more than an OpenMP runtime spins. (They may have to wait for it: two

@@ -107,7 +107,8 @@ def show(name, shape, times, places):
 def main():
     draw = random.Random(20261130)
     places = [(a, b) for a in OFFSETS for b in OFFSETS]
-    places += [(512 * draw.randrange(4096), 512 * draw.randrange(4096)) for _ in range(RANDOM_PLACES)]
+    anywhere = range(0, PAGE, 512)
+    places += [(draw.choice(anywhere), draw.choice(anywhere)) for _ in range(RANDOM_PLACES)]
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
     flush = torch.zeros(2 * l2 // 4, dtype=torch.int32, device="cuda")
     with open(sys.argv[1], "w") as out, tempfile.TemporaryDirectory() as folder:
