@@ -47,15 +47,35 @@ constexpr std::array<std::string_view, 30> kAllowed = {"-D",
 constexpr std::array<std::string_view, 8> kLibraries = {
     "-lcuda", "-lm", "-lpthread", "-lgomp", "-ldl", "-lrt", "-latomic", "-lcudadevrt"};
 
+// What ptxas alone understands, in its long form: how it compiles what nvcc gives it. It has others
+// that give it other code (--input-as-string) or further options (--options-file).
+constexpr std::array<std::string_view, 14> kPtxas = {"--allow-expensive-optimizations",
+                                                     "--def-load-cache",
+                                                     "--def-store-cache",
+                                                     "--disable-optimizer-constants",
+                                                     "--disable-warnings",
+                                                     "--fmad",
+                                                     "--force-load-cache",
+                                                     "--force-store-cache",
+                                                     "--maxrregcount",
+                                                     "--opt-level",
+                                                     "--register-usage-level",
+                                                     "--suppress-",
+                                                     "--verbose",
+                                                     "--warn-on-"};
+
 struct Refused {
   std::string_view start;
   std::string_view why;
 };
 constexpr std::string_view kOtherCode = "it brings in code that is not among the candidate's files";
 constexpr std::string_view kElsewhere = "the judge decides what is made and where";
-constexpr std::array<Refused, 26> kRefused = {{
+constexpr std::array<Refused, 29> kRefused = {{
     {"@", "it reads further options from a file"},
     {"-fplugin", "it loads code into the compiler"},
+    {"-fpass-plugin", "it loads code into the compiler"},
+    {"-fembed-offload-object", kOtherCode},
+    {"-fprebuilt", kOtherCode},
     {"-specs", "it changes what the compiler runs"},
     {"--specs", "it changes what the compiler runs"},
     {"-wrapper", "it changes what the compiler runs"},
@@ -120,9 +140,11 @@ Result<void> CheckOption(std::string_view option) {
   const bool to_ptxas = option.starts_with("-Xptxas=") || option.starts_with("--ptxas-options=");
   for (const std::string_view inner : Split(HandedOn(option), ',')) {
     if (inner.empty()) continue;
-    const bool of_ptxas =
-        to_ptxas && (inner == "-v" || inner.starts_with("-O") || inner.starts_with("--") ||
-                     inner.starts_with("-dlcm=") || inner.starts_with("-warn"));
+    const bool of_ptxas = to_ptxas && (inner == "-v" || inner.starts_with("-O") ||
+                                       inner.starts_with("-dlcm=") || inner.starts_with("-warn") ||
+                                       std::ranges::any_of(kPtxas, [inner](std::string_view one) {
+                                         return inner.starts_with(one);
+                                       }));
     if (!of_ptxas) TRY(CheckOption(inner));
   }
   if (!HandedOn(option).empty()) return {};

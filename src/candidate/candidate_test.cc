@@ -106,15 +106,88 @@ TEST_F(ReadCandidateTest, RefusesOptionsThatBringInCodeOrChangeTheCompiler) {
     Write("k/candidate.toml", "sources = [\"a.cu\"]\noptions = [" + options + "]\n");
     return ReadCandidate(folder_.path() / "k");
   };
-  for (const char* bad :
-       {"\"-fplugin=x.so\"", "\"@file\"", "\"-include\", \"/etc/passwd\"", "\"-I/usr\"",
-        "\"-lcublas\"", "\"-Wl,-rpath,/x\"", "\"-Xcompiler=-fplugin=x.so\"", "\"-gencode=x\"",
-        "\"-o\", \"x\"", "\"-Xptxas\", \"-v\"", "\"-ccbin=/x\""}) {
+  for (const char* bad : {"\"-fplugin=x.so\"",
+                          "\"@file\"",
+                          "\"-include\", \"/etc/passwd\"",
+                          "\"-I/usr\"",
+                          "\"-lcublas\"",
+                          "\"-Wl,-rpath,/x\"",
+                          "\"-Xcompiler=-fplugin=x.so\"",
+                          "\"-gencode=x\"",
+                          "\"-o\", \"x\"",
+                          "\"-Xptxas\", \"-v\"",
+                          "\"-ccbin=/x\"",
+                          "\"-fpass-plugin=x.so\"",
+                          "\"-Xptxas=--options-file=x\"",
+                          "\"--ptxas-options=--input-as-string=x\"",
+                          "\"x.o\"",
+                          "\"-L.\"",
+                          "\"-lnorm\"",
+                          "\"-l:norm.o\"",
+                          "\"-Xlinker=norm.o\"",
+                          "\"-Xnvlink=norm.o\""}) {
     EXPECT_THAT(read(bad), HasError(ErrorKind::kInput, "is not allowed")) << bad;
   }
   EXPECT_THAT(read("\"-DTILE=4\", \"-O2\", \"--use_fast_math\", \"-lcuda\", \"-Xptxas=-v,-O3\", "
                    "\"-Xcompiler=-fopenmp\", \"-lineinfo\""),
               IsOk());
+}
+
+TEST_F(ReadCandidateTest, RefusesSourcesThatWereCompiledElsewhere) {
+  Write("k/a.cc", "");
+  Write("k/a.cu", "");
+  const auto read = [&](const std::string& source, const std::string& lane) {
+    Write("k/candidate.toml",
+          "lane = \"" + lane + "\"\nsources = [\"a.cc\", \"" + source + "\"]\n");
+    return ReadCandidate(folder_.path() / "k");
+  };
+  for (const char* name :
+       {"b.o", "b.a", "b.so", "b.so.1", "b.cubin", "b.fatbin", "b.ptx", "b.bc", "b.s", "b.S",
+        "b.ld", "b", "b.O", "b.i", "b.ii", "b.gpu", "b.res", "b.cc,c.o", "b.o.cc,x"}) {
+    Write(std::string("k/") + name, "");
+    for (const char* lane : {"cpp", "cuda"}) {
+      EXPECT_THAT(read(name, lane), HasError(ErrorKind::kInput, "is no source of lane")) << name;
+    }
+  }
+  EXPECT_THAT(read("a.cu", "cpp"), HasError(ErrorKind::kInput, "'a.cu' is no source of lane cpp"));
+  Write("k/c.h", "\177ELF\2\1\1");
+  EXPECT_THAT(read("c.h", "cuda"), HasError(ErrorKind::kInput, "'c.h' is an ELF file"));
+  Write("k/c.cc", "!<arch>\nx");
+  EXPECT_THAT(read("c.cc", "cpp"), HasError(ErrorKind::kInput, "an archive of objects"));
+}
+
+TEST_F(ReadCandidateTest, TakesSourcesAndHeadersOfItsLane) {
+  std::string list = "\"a.cu\"";
+  Write("k/a.cu", "");
+  for (const char* name :
+       {"b.cc", "b.cpp", "b.cxx", "b.c", "c.h", "c.hh", "c.hpp", "c.cuh", "c.inl", "c.inc"}) {
+    Write(std::string("k/") + name, "");
+    list += std::string(", \"") + name + "\"";
+  }
+  Write("k/candidate.toml", "sources = [" + list + "]\n");
+  const auto candidate = ReadCandidate(folder_.path() / "k");
+  ASSERT_THAT(candidate, IsOk());
+  const auto plan = PlanBuild(*candidate, "/candidate", "/include", "/scratch", "sm_90");
+  // Of the machine, nvcc alone may be missing.
+  if (!plan) {
+    EXPECT_THAT(plan, HasError(ErrorKind::kNotFound, "nvcc"));
+    return;
+  }
+  EXPECT_THAT(plan->command, Contains("/candidate/b.c"));
+  EXPECT_THAT(plan->command, ::testing::Not(Contains("/candidate/c.hh")));
+}
+
+TEST_F(ReadCandidateTest, RefusesMachineCodeInIncludeFolders) {
+  Write("k/a.cc", "");
+  Write("k/include/a.h", "");
+  Write("k/candidate.toml", "sources = [\"a.cc\"]\ninclude = [\"include\"]\n");
+  const auto read = [&] { return ReadCandidate(folder_.path() / "k"); };
+  EXPECT_THAT(read(), IsOk());
+  const fs::path gch = Write("k/include/a.h.gch", "");
+  EXPECT_THAT(read(), HasError(ErrorKind::kInput, "'include/a.h.gch' is what a compiler makes"));
+  fs::remove(gch);
+  Write("k/include/b/table", "\177ELF\2");
+  EXPECT_THAT(read(), HasError(ErrorKind::kInput, "'include/b/table' is an ELF file"));
 }
 
 TEST_F(ReadCandidateTest, ReadsCompilerBindingAndHeaderOnlyLibraries) {

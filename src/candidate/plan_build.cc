@@ -8,6 +8,7 @@
 #include "candidate/build.h"
 #include "candidate/build_options.h"
 #include "candidate/plan_nvrtc.h"
+#include "candidate/source_files.h"
 
 namespace roofmark::candidate {
 namespace {
@@ -27,14 +28,13 @@ Result<std::vector<std::string>> IncludesOf(const Candidate& candidate, const fs
   return words;
 }
 
-// Headers may be listed as sources, so that they are hashed and staged; they are not compiled.
+// Headers may be listed as sources, so that they are hashed and staged; they are not compiled. What
+// is neither was refused when the candidate was read (source_files.h), and is never passed on.
 void AddSources(const Candidate& candidate, const fs::path& source_dir,
                 std::vector<std::string>* command) {
   for (const fs::path& source : candidate.sources) {
-    const std::string extension = source.extension().string();
-    if (extension == ".h" || extension == ".hpp" || extension == ".cuh" || extension == ".inl") {
-      continue;
-    }
+    const SourceKind kind = KindOfSource(source);
+    if (kind != SourceKind::kHost && kind != SourceKind::kDevice) continue;
     command->push_back((source_dir / source).string());
   }
 }

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "base/files.h"
+#include "candidate/source_files.h"
 
 namespace roofmark::candidate {
 namespace {
@@ -93,9 +94,9 @@ Result<BuildPlan> PlanNvrtc(const Candidate& candidate, const NvrtcTools& tools,
   std::ranges::copy_if(candidate.options, std::back_inserter(host), IsForHost);
   bool has_host = false;
   for (const fs::path& source : candidate.sources) {
-    const std::string extension = source.extension().string();
-    if (extension == ".cu") device.push_back(source);
-    if (extension == ".cc" || extension == ".cpp" || extension == ".cxx") {
+    const SourceKind kind = KindOfSource(source);
+    if (kind == SourceKind::kDevice) device.push_back(source);
+    if (kind == SourceKind::kHost) {
       host.push_back((source_dir / source).string());
       has_host = true;
     }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "candidate/build.h"
 #include "candidate/build_options.h"
+#include "candidate/source_files.h"
 
 namespace roofmark::candidate {
 namespace {
@@ -253,6 +254,7 @@ Result<Candidate> FromManifest(const fs::path& folder, const Json& manifest) {
     candidate.deterministic = TRY(manifest.Bool("deterministic"));
   }
   TRY(CheckBuild(manifest, &candidate));
+  if (IsNative(candidate.lane)) TRY(CheckSources(candidate));
   candidate.content_hash = TRY(HashOf(candidate));
   return candidate;
 }

@@ -17,6 +17,11 @@ class Binder {
   void Bind(Function*& slot, const char* name) {
     if (!BindSymbol(library_, slot, name) && missing_.empty()) missing_ = name;
   }
+  // For what older drivers lack: null there.
+  template <typename Function>
+  void BindIfThere(Function*& slot, const char* name) {
+    BindSymbol(library_, slot, name);
+  }
   const std::string& missing() const { return missing_; }
 
  private:
@@ -37,7 +42,9 @@ void BindContextAndDevice(Binder& binder, CudaApi& api) {
   binder.Bind(api.primary_ctx_retain, "cuDevicePrimaryCtxRetain");
   binder.Bind(api.primary_ctx_release, "cuDevicePrimaryCtxRelease_v2");
   binder.Bind(api.ctx_set_current, "cuCtxSetCurrent");
+  binder.Bind(api.ctx_get_current, "cuCtxGetCurrent");
   binder.Bind(api.ctx_synchronize, "cuCtxSynchronize");
+  binder.BindIfThere(api.ctx_record_event, "cuCtxRecordEvent");
   binder.Bind(api.ctx_reset_persisting_l2, "cuCtxResetPersistingL2Cache");
   binder.Bind(api.ctx_get_limit, "cuCtxGetLimit");
   binder.Bind(api.ctx_set_limit, "cuCtxSetLimit");
@@ -78,6 +85,9 @@ void BindExecution(Binder& binder, CudaApi& api) {
   binder.Bind(api.stream_destroy, "cuStreamDestroy_v2");
   binder.Bind(api.stream_synchronize, "cuStreamSynchronize");
   binder.Bind(api.stream_query, "cuStreamQuery");
+  binder.Bind(api.stream_wait_event, "cuStreamWaitEvent");
+  binder.Bind(api.stream_get_attribute, "cuStreamGetAttribute");
+  binder.Bind(api.stream_set_attribute, "cuStreamSetAttribute");
   binder.Bind(api.event_create, "cuEventCreate");
   binder.Bind(api.event_destroy, "cuEventDestroy_v2");
   binder.Bind(api.event_record, "cuEventRecord");

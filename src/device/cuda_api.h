@@ -63,6 +63,21 @@ struct AccessDescription {
   int flags = 0;
 };
 
+// Which lines of a stream's kernels the L2 cache keeps or gives up first; 0 bytes = no wish.
+struct AccessPolicyWindow {
+  void* base = nullptr;
+  size_t bytes = 0;
+  float hit_ratio = 0;
+  int hit_property = 0;
+  int miss_property = 0;
+};
+
+// CUstreamAttrValue, a union of 64 bytes.
+union StreamAttribute {
+  AccessPolicyWindow window = {};
+  unsigned char pad[64];
+};
+
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNoDevice = 100;
@@ -81,13 +96,16 @@ inline constexpr int kAttributePosixFdHandles = 103;
 inline constexpr int kFunctionDynamicShared = 8;
 inline constexpr int kLimitPersistingL2 = 6;
 inline constexpr int kPoolReleaseThreshold = 4;
+inline constexpr int kStreamAccessPolicy = 1;
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventNoTiming = 2;
 inline constexpr unsigned kHostAllocDeviceMap = 2;
 inline constexpr int kCaptureGlobal = 0;  // CU_STREAM_CAPTURE_MODE_GLOBAL
 
 }  // namespace cu
 
-// Every function is present in a loaded table; names are the driver's without "cu" and suffix.
+// Every function is present in a loaded table, but for those that say so; names are the driver's
+// without "cu" and suffix.
 struct CudaApi {
   cu::Status (*init)(unsigned) = nullptr;
   cu::Status (*driver_get_version)(int*) = nullptr;
@@ -101,7 +119,10 @@ struct CudaApi {
   cu::Status (*primary_ctx_retain)(cu::Context*, cu::Device) = nullptr;
   cu::Status (*primary_ctx_release)(cu::Device) = nullptr;
   cu::Status (*ctx_set_current)(cu::Context) = nullptr;
+  cu::Status (*ctx_get_current)(cu::Context*) = nullptr;
   cu::Status (*ctx_synchronize)() = nullptr;
+  // Null before driver 555 (CUDA 12.5).
+  cu::Status (*ctx_record_event)(cu::Context, cu::Event) = nullptr;
   cu::Status (*ctx_reset_persisting_l2)() = nullptr;
   cu::Status (*ctx_get_limit)(size_t*, int) = nullptr;
   cu::Status (*ctx_set_limit)(int, size_t) = nullptr;
@@ -140,6 +161,9 @@ struct CudaApi {
   cu::Status (*stream_destroy)(cu::Stream) = nullptr;
   cu::Status (*stream_synchronize)(cu::Stream) = nullptr;
   cu::Status (*stream_query)(cu::Stream) = nullptr;
+  cu::Status (*stream_wait_event)(cu::Stream, cu::Event, unsigned) = nullptr;
+  cu::Status (*stream_get_attribute)(cu::Stream, int, cu::StreamAttribute*) = nullptr;
+  cu::Status (*stream_set_attribute)(cu::Stream, int, const cu::StreamAttribute*) = nullptr;
   cu::Status (*event_create)(cu::Event*, unsigned) = nullptr;
   cu::Status (*event_destroy)(cu::Event) = nullptr;
   cu::Status (*event_record)(cu::Event, cu::Stream) = nullptr;

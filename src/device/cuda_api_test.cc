@@ -44,7 +44,11 @@ SAME_FUNCTION(CudaApi, device_get_attribute, cuDeviceGetAttribute);
 SAME_FUNCTION(CudaApi, primary_ctx_retain, cuDevicePrimaryCtxRetain);
 SAME_FUNCTION(CudaApi, primary_ctx_release, cuDevicePrimaryCtxRelease_v2);
 SAME_FUNCTION(CudaApi, ctx_set_current, cuCtxSetCurrent);
+SAME_FUNCTION(CudaApi, ctx_get_current, cuCtxGetCurrent);
 SAME_FUNCTION(CudaApi, ctx_synchronize, cuCtxSynchronize);
+#if CUDA_VERSION >= 12050
+SAME_FUNCTION(CudaApi, ctx_record_event, cuCtxRecordEvent);
+#endif
 SAME_FUNCTION(CudaApi, ctx_reset_persisting_l2, cuCtxResetPersistingL2Cache);
 SAME_FUNCTION(CudaApi, ctx_get_limit, cuCtxGetLimit);
 SAME_FUNCTION(CudaApi, ctx_set_limit, cuCtxSetLimit);
@@ -79,6 +83,9 @@ SAME_FUNCTION(CudaApi, stream_create, cuStreamCreate);
 SAME_FUNCTION(CudaApi, stream_destroy, cuStreamDestroy_v2);
 SAME_FUNCTION(CudaApi, stream_synchronize, cuStreamSynchronize);
 SAME_FUNCTION(CudaApi, stream_query, cuStreamQuery);
+SAME_FUNCTION(CudaApi, stream_wait_event, cuStreamWaitEvent);
+SAME_FUNCTION(CudaApi, stream_get_attribute, cuStreamGetAttribute);
+SAME_FUNCTION(CudaApi, stream_set_attribute, cuStreamSetAttribute);
 SAME_FUNCTION(CudaApi, stream_begin_capture, cuStreamBeginCapture_v2);
 SAME_FUNCTION(CudaApi, stream_end_capture, cuStreamEndCapture);
 SAME_FUNCTION(CudaApi, graph_get_nodes, cuGraphGetNodes);
@@ -108,6 +115,10 @@ static_assert(offsetof(cu::AllocationProperties, location) ==
 static_assert(offsetof(cu::AllocationProperties, compression_type) ==
               offsetof(CUmemAllocationProp, allocFlags));
 static_assert(sizeof(cu::AccessDescription) == sizeof(CUmemAccessDesc));
+static_assert(sizeof(cu::StreamAttribute) == sizeof(CUstreamAttrValue));
+static_assert(offsetof(cu::AccessPolicyWindow, base) == offsetof(CUaccessPolicyWindow, base_ptr));
+static_assert(offsetof(cu::AccessPolicyWindow, bytes) == offsetof(CUaccessPolicyWindow, num_bytes));
+static_assert(sizeof(cu::AccessPolicyWindow) == sizeof(CUaccessPolicyWindow));
 static_assert(offsetof(cu::AccessDescription, flags) == offsetof(CUmemAccessDesc, flags));
 
 static_assert(cu::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
@@ -128,6 +139,8 @@ static_assert(cu::kAttributeSharedPerBlock ==
               CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 static_assert(cu::kFunctionDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(cu::kLimitPersistingL2 == CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
+static_assert(cu::kStreamAccessPolicy == CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW);
+static_assert(cu::kEventNoTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(cu::kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(cu::kHostAllocDeviceMap == CU_MEMHOSTALLOC_DEVICEMAP);
 static_assert(cu::MemoryLocation{}.type == CU_MEM_LOCATION_TYPE_DEVICE);

@@ -36,6 +36,8 @@ Result<std::unique_ptr<CudaStage>> CudaStage::Load(const CudaApi& api, const std
   stage->vectors_ = static_cast<uint64_t>(flush_bytes) / 16;
   TRY(stage->Allocate(static_cast<size_t>(flush_bytes)));
   TRY(stage->PrepareDisturbance(device));
+  TRY(api.Check(api.ctx_get_current(&stage->context_), "finding the context"));
+  TRY(api.Check(api.event_create(&stage->joined_, cu::kEventNoTiming), "creating an event"));
   TRY(api.Check(api.ctx_synchronize(), "preparing the stage"));
   return stage;
 }
@@ -85,6 +87,7 @@ Result<void> CudaStage::PrepareDisturbance(cu::Device device) {
 CudaStage::~CudaStage() {
   // The process is about to end, or the context is broken: nothing here can be reported usefully.
   for (const cu::Event event : events_) api_.event_destroy(event);
+  if (joined_ != nullptr) api_.event_destroy(joined_);
   if (disturbing_ != nullptr) api_.stream_destroy(disturbing_);
   if (go_ != nullptr) api_.mem_free_host(const_cast<uint32_t*>(go_));
   if (probed_ != nullptr) api_.mem_free_host(const_cast<uint32_t*>(probed_));
@@ -100,7 +103,23 @@ Result<void> CudaStage::Launch(cu::Function kernel, unsigned blocks, unsigned th
       "launching the stage's kernel");
 }
 
+// A stream hands its access policy on to every kernel launched on it, the flush as well, whose
+// lines would then leave the cache before those that it is to evict.
+Result<void> CudaStage::ClearAccessPolicy() {
+  cu::StreamAttribute attribute;
+  if (api_.stream_get_attribute(stream_, cu::kStreamAccessPolicy, &attribute) != cu::kSuccess) {
+    if (policies_ == 0) policies_ = -1;
+    return {};
+  }
+  if (attribute.window.bytes == 0) return {};
+  policies_ = std::max(int64_t{0}, policies_) + 1;
+  attribute.window.bytes = 0;
+  return api_.Check(api_.stream_set_attribute(stream_, cu::kStreamAccessPolicy, &attribute),
+                    "taking the stream's access policy away");
+}
+
 Result<void> CudaStage::Flush() {
+  TRY(ClearAccessPolicy());
   cu::Pointer sink = buffer_;
   void* arguments[] = {&buffer_, &vectors_, &sink};
   return Launch(flush_, blocks_, kFlushThreads, arguments);
@@ -121,7 +140,9 @@ Result<void> CudaStage::Begin(cu::Stream stream, int calls, int64_t hold_ns) {
   next_event_ = 0;
   probed_lines_.clear();
   warm_.clear();
-  TRY(GrowEvents(static_cast<size_t>(calls) * 2));
+  policies_ = 0;
+  joining_ = join_;
+  TRY(GrowEvents(static_cast<size_t>(calls) * (joining_ ? 3 : 2)));
   // A set-aside for persisting lines would survive the flush; the device's default is none.
   TRY(api_.Check(api_.ctx_set_limit(cu::kLimitPersistingL2, 0), "clearing the L2 set-aside"));
   TRY(api_.Check(api_.ctx_reset_persisting_l2(), "resetting persisting L2 lines"));
@@ -159,8 +180,20 @@ Result<void> CudaStage::BeforeCall() {
   return api_.Check(api_.event_record(events_[next_event_++], stream_), "recording an event");
 }
 
+Result<void> CudaStage::Join() {
+  if (api_.ctx_record_event != nullptr &&
+      api_.ctx_record_event(context_, joined_) == cu::kSuccess) {
+    return api_.Check(api_.stream_wait_event(stream_, joined_, 0), "waiting for the context");
+  }
+  return api_.Check(api_.ctx_synchronize(), "waiting for the context behind a call");
+}
+
 Result<void> CudaStage::AfterCall() {
   TRY(api_.Check(api_.event_record(events_[next_event_++], stream_), "recording an event"));
+  if (joining_) {
+    TRY(Join());
+    TRY(api_.Check(api_.event_record(events_[next_event_++], stream_), "recording an event"));
+  }
   return Launch(mark_, 1, 1, nullptr);
 }
 
@@ -179,6 +212,10 @@ Result<Json> CudaStage::Findings() const {
   size_t set_aside = 0;
   TRY(api_.Check(api_.ctx_get_limit(&set_aside, cu::kLimitPersistingL2),
                  "asking for the L2 set-aside"));
+  Json joined = Json::MakeArray();
+  for (size_t i = 0; joining_ && i < static_cast<size_t>(calls_); ++i) {
+    joined.Push(TRY(Elapsed(3 * i + 1, 3 * i + 2)));
+  }
   Json operands = Json::MakeArray();
   Json hits = Json::MakeArray();
   Json misses = Json::MakeArray();
@@ -192,6 +229,8 @@ Result<Json> CudaStage::Findings() const {
   }
   return Json::MakeObject()
       .Set("set_aside", static_cast<int64_t>(set_aside))
+      .Set("policies", policies_)
+      .Set("joined_ns", std::move(joined))
       .Set("probe", Json::MakeObject()
                         .Set("operands", std::move(operands))
                         .Set("hits", std::move(hits))
@@ -208,13 +247,17 @@ Result<void> CudaStage::Disturb(int percent, uint64_t seed, int64_t limit_ns) {
                     "launching a disturbance");
 }
 
+Result<double> CudaStage::Elapsed(size_t from, size_t to) const {
+  float ms = 0;
+  TRY(api_.Check(api_.event_elapsed_ms(&ms, events_[from], events_[to]), "reading events"));
+  return static_cast<double>(ms) * 1e6;
+}
+
 Result<std::vector<double>> CudaStage::EventTimes() const {
   std::vector<double> event_ns;
-  for (int i = 0; i < calls_; ++i) {
-    float ms = 0;
-    const auto at = static_cast<size_t>(i) * 2;
-    TRY(api_.Check(api_.event_elapsed_ms(&ms, events_[at], events_[at + 1]), "reading events"));
-    event_ns.push_back(static_cast<double>(ms) * 1e6);
+  const size_t each = joining_ ? 3 : 2;
+  for (size_t i = 0; i < static_cast<size_t>(calls_); ++i) {
+    event_ns.push_back(TRY(Elapsed(each * i, each * i + each - 1)));
   }
   return event_ns;
 }

@@ -52,6 +52,11 @@ class CudaStage {
   CudaStage& operator=(const CudaStage&) = delete;
   ~CudaStage();
 
+  // From the next batch on, whether the mark behind a call waits for everything that was queued in
+  // the whole context by then, on whatever stream: hold | flush mark event CALL event JOIN event
+  // mark. For calls whose work no meter reports in full. Where the driver cannot make a stream wait
+  // for a context (before CUDA 12.5), the caller waits for it, and the hold does not last.
+  void JoinContext(bool join) { join_ = join; }
   // Starts a batch of `calls` on `stream`. The hold ends at Go, or by itself after `hold_ns`: a
   // call that waits for the device must not hang.
   Result<void> Begin(cu::Stream stream, int calls, int64_t hold_ns);
@@ -69,11 +74,14 @@ class CudaStage {
   // Lets the batch run and waits for the whole device. Errors of the candidate's kernels surface
   // here.
   Result<void> Go();
-  // After Go: the event time of each call in nanoseconds.
+  // After Go: the event time of each call in nanoseconds, with its join.
   Result<std::vector<double>> EventTimes() const;
   // After Go, as numbers: {"set_aside": bytes of the L2 that are set aside for persisting lines,
-  // which Begin had set to none, "probe": {"operands", "hits", "misses": [cycles]}}, where hits and
-  // misses are those of lines of the stage's own.
+  // which Begin had set to none, "policies": flushes ahead of which the stream had an access policy
+  // for the L2, which the flush then took away, or -1 where the driver does not tell; "joined_ns":
+  // how long each call's stream waited for its context, empty unless JoinContext; "probe":
+  // {"operands", "hits", "misses": [cycles]}}, where hits and misses are those of lines of the
+  // stage's own.
   Result<Json> Findings() const;
   // Occupies `percent` of the multiprocessors, at least one, each for a random time up to
   // `limit_ns`, on a stream of its own. Returns at once; whoever waits for the device waits for it.
@@ -88,6 +96,9 @@ class CudaStage {
   Result<void> Allocate(size_t flush_bytes);
   Result<void> PrepareDisturbance(cu::Device device);
   Result<void> Flush();
+  Result<void> ClearAccessPolicy();
+  Result<void> Join();
+  Result<double> Elapsed(size_t from, size_t to) const;
   Result<void> GrowEvents(size_t count);
 
   CudaApi api_;
@@ -117,6 +128,11 @@ class CudaStage {
   volatile uint32_t* go_ = nullptr;
   cu::Pointer go_device_ = 0;
   std::vector<cu::Event> events_;
+  cu::Context context_ = nullptr;
+  cu::Event joined_ = nullptr;
+  bool join_ = false;
+  bool joining_ = false;  // what join_ was when the batch began
+  int64_t policies_ = 0;
   cu::Stream stream_ = nullptr;
   unsigned blocks_ = 0;
   uint32_t batch_ = 0;

@@ -24,7 +24,11 @@ struct Coldness {
   int64_t misses_fast = 0;  // of these, loaded as fast as a hit: what the method errs by
   int64_t batches = 0;      // that were probed
   int64_t unclear = 0;      // of these, where hits and misses took alike and nothing was counted
-  double hit_cycles = 0;    // medians of the last batch that was probed
+  // Of these, where lines that a flush should have evicted were about as fast as hits.
+  int64_t alike = 0;
+  // Batches of other candidates on this device in which hits were told from misses.
+  int64_t clear_elsewhere = 0;
+  double hit_cycles = 0;  // medians of the last batch that was probed
   double miss_cycles = 0;
 
   void Add(const Coldness& other);
@@ -38,7 +42,8 @@ std::vector<int64_t> SampleLines(const device::ArenaLayout& operands, Random* ra
 // anything but `lines` operands and as many hits as misses.
 Result<Coldness> ReadColdness(const Json& probe, size_t lines);
 
-// Why operands were not cold, for a verdict; empty where they were, or where nobody can tell.
+// Why operands were not cold, or why a candidate is to blame for that nobody can tell, for a
+// verdict; empty where they were, and where the machine may be to blame.
 std::string WarmFault(const Coldness& coldness);
 // What was shown, for a verdict's level; empty where nothing was probed.
 std::string ColdnessText(const Coldness& coldness);

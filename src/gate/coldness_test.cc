@@ -81,6 +81,45 @@ TEST(Coldness, WhereHitsAndMissesLookAlikeNothingIsShown) {
   EXPECT_THAT(ColdnessText(*found), HasSubstr("coldness not shown"));
 }
 
+// A batch whose hits and misses overlap, in which the median miss took `miss` cycles.
+Coldness Blurred(int64_t miss) {
+  const auto found =
+      ReadColdness(Probe({300, 400}, {300, 620, 310, 640}, {miss - 10, miss + 10, miss, miss}), 2);
+  EXPECT_THAT(found, IsOk());
+  EXPECT_EQ(found->unclear, 1);
+  return *found;
+}
+
+Coldness Sum(const std::vector<Coldness>& batches) {
+  Coldness sum;
+  for (const Coldness& batch : batches) sum.Add(batch);
+  return sum;
+}
+
+TEST(Coldness, LinesThatNoFlushEvictsAreAFaultWhenMostBatchesShowThem) {
+  const Coldness alike = Blurred(470);
+  EXPECT_EQ(alike.alike, 1);
+  EXPECT_THAT(WarmFault(Sum(std::vector<Coldness>(6, alike))),
+              HasSubstr("6 of 6 batches lines that the flush evicts loaded as fast"));
+  EXPECT_EQ(WarmFault(Sum(std::vector<Coldness>(5, alike))), "");
+  const Coldness clear = Found(0);
+  EXPECT_EQ(WarmFault(Sum({alike, alike, alike, clear, clear, clear})), "");
+}
+
+TEST(Coldness, UnclearReadingsAreAFaultWhereOthersHaveClearOnes) {
+  std::vector<Coldness> batches(7, Blurred(615));
+  EXPECT_EQ(batches[0].alike, 0);
+  EXPECT_EQ(WarmFault(Sum(batches)), "");
+  batches[3].clear_elsewhere = 40;
+  EXPECT_THAT(WarmFault(Sum(batches)), HasSubstr("which this device shows clearly of other"));
+}
+
+TEST(Coldness, UnclearReadingsAreToldBesideClearOnes) {
+  EXPECT_THAT(ColdnessText(Sum({Found(0), Blurred(615), Found(0)})),
+              HasSubstr("not shown in 1 of 3 batches"));
+  EXPECT_THAT(ColdnessText(Found(0)), testing::Not(HasSubstr("not shown")));
+}
+
 TEST(Coldness, NothingProbedSaysNothing) {
   EXPECT_THAT(ReadColdness(Probe({}, {}, {}), 0), IsOk());
   EXPECT_EQ(ColdnessText({}), "");

@@ -11,6 +11,7 @@
 #include "candidate/build_options.h"
 #include "candidate/vendor.h"
 #include "device/cuda_libraries.h"
+#include "gate/clear_text.h"
 #include "gate/cuda_provenance.h"
 #include "gate/ghost.h"
 #include "gate/ledger.h"
@@ -94,6 +95,7 @@ Result<void> Contestant::CopySources() {
 Result<void> Contestant::Compile() {
   const Stretch stretch(Part::kCompile, account());
   provenance_.lane = candidate_.lane;
+  provenance_.stage = stage_.path().string();
   if (!RunsOn(candidate_.lane, device_.kind)) return CheckOnly();
   if (IsNative(candidate_.lane)) return CompileNative();
   // Python lanes compile in their worker, in init; here only the file's place is known.
@@ -102,7 +104,10 @@ Result<void> Contestant::Compile() {
     const std::string text = TRY(ReadFile(candidate_.folder / source));
     std::ranges::move(JitKernelNames(text, candidate_.lane),
                       std::back_inserter(provenance_.jit_kernels));
-    std::ranges::move(CudaKernelNames(text), std::back_inserter(provenance_.cuda_kernels));
+    const bool python = source.extension() == ".py";
+    std::ranges::move(CudaKernelNames(python ? PythonStrings(text) : text),
+                      std::back_inserter(cuda_kernels_));
+    texts_[source.filename().string()] = text;
   }
   return {};
 }
@@ -390,7 +395,8 @@ Result<bool> Contestant::Prepare(Stopwatch& stopwatch) {
   if (prepared_) return true;
   // Where calls were made already, what compiles just in time has compiled.
   if (!IsNative(candidate_.lane)) {
-    provenance_.generated_kernels = GeneratedKernels(stage_.path() / "scratch");
+    provenance_.generated_kernels = GeneratedKernels(scratch());
+    provenance_.extensions = FindExtensions(scratch(), texts_, cuda_kernels_);
   }
   const auto prepare = [&] -> Result<worker::Answer<bool>> {
     worker::Answer<void> ready = TRY(stopwatch.Prepare(*worker_, provenance_));
@@ -417,6 +423,12 @@ Result<bool> Contestant::Fit(size_t slot, std::string_view phase, Json* reply) {
                  .Set("out", OutputName(slot))
                  .Set("workspace", workspace_ ? kWorkspace : ""),
              call_timeout_s_, reply);
+}
+
+OwnSource Contestant::own_source() const {
+  OwnSource own{.folders = {"/candidate/", (run_folder() / "").string()}, .text = {}};
+  for (const auto& [name, text] : texts_) own.text += text + "\n";
+  return own;
 }
 
 int64_t Contestant::workspace_bytes() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "device/device.h"
+#include "gate/kernel_source.h"
 #include "gate/memory_watch.h"
 #include "gate/reference.h"
 #include "gate/stopwatch.h"
@@ -100,6 +102,8 @@ class Contestant {
   std::string account() const { return op_.name + "/" + candidate_.name; }
   // What a worker needs to load it, and the folder that it sees as /candidate.
   Json LoadRequest() const;
+  // What its kernels in Python were written in (kernel_source.h). Requires: Compile was called.
+  OwnSource own_source() const;
   std::filesystem::path run_folder() const { return stage_.path() / "run"; }
 
   // The same candidate, whose kernels do nothing (ghost.h); null, with the reason, where that
@@ -156,7 +160,9 @@ class Contestant {
   device::DeviceInfo device_;
   TempDir stage_;  // src/ as given, include/, build/ and scratch/ writable, run/ read-only
   Provenance provenance_;
-  std::vector<std::string> own_cubins_;  // of provenance_.own_code
+  std::map<std::string, std::string> texts_;  // of Python lanes: the sources by their file's name
+  std::vector<std::string> cuda_kernels_;     // that they define in clear text (clear_text.h)
+  std::vector<std::string> own_cubins_;       // of provenance_.own_code
   Gate gate_ = Gate::kCompile;
   Outcome compile_outcome_ = Outcome::kNotRun;
   std::string compile_reason_;

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "gate/cpu_disturbance.h"
 #include "gate/curtain.h"
 #include "gate/ledger.h"
+#include "gate/output_watch.h"
 #include "worker/bell_page.h"
 #include "worker/cpu_sampler.h"
 #include "worker/process_memory.h"
@@ -38,16 +40,17 @@ constexpr double kEmptyTimeoutS = 10;
 constexpr int64_t kEnoughSamples = 2 * worker::kFewestSamples;
 constexpr double kSampledS = 2;
 constexpr double kLookS = 0.01;
-// Secret positions of each output that must not be poison when run has returned.
-constexpr int kProbes = 64;
 // What answering an empty ring may cost: it takes a microsecond. A worker that takes its time would
 // have it taken off its calls.
-constexpr double kMostEmptyNs = 10'000;
+constexpr double kMostEmptyNs = 4'000;
 // Before a call: what waking up costs a thread's processor, and how long a main thread is awake
 // that only answers empty rings (none was, on a machine of two processors, quiet or not: what
 // stopping it takes is counted as waking, so some 40 us more go unseen).
 constexpr double kWakingNs = 10'000;
 constexpr double kAnsweringNs = 20'000;
+// And how long a thread that took part in a call may look for more work behind it, as those of an
+// OpenMP runtime do, until it is held: a look at the outputs and a stop later.
+constexpr double kSpinNs = 100'000;
 constexpr double kAheadShare = 0.05;
 
 // Processor time that all threads of the process have used so far, seen from outside.
@@ -73,6 +76,15 @@ double NsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::nano>(to - from).count();
 }
 
+// Poison, but where values are updated in place.
+Result<void> Blank(device::Arena& out) {
+  const auto& places = out.layout().places;
+  if (std::ranges::any_of(places, [](const auto& place) { return place.tensor.in_place; })) {
+    return {};
+  }
+  return out.Poison();
+}
+
 class CpuStopwatch final : public Stopwatch {
  public:
   CpuStopwatch() : random_(static_cast<uint64_t>(RandomSeed())) {}
@@ -96,14 +108,6 @@ class CpuStopwatch final : public Stopwatch {
   }
 
  private:
-  // What an output held at one place when run had returned.
-  struct Seen {
-    device::Arena* out = nullptr;
-    const device::TensorPlace* place = nullptr;
-    uint64_t element = 0;
-    std::array<std::byte, 8> bytes{};
-  };
-
   // Begins a bell of these calls in the worker and ends it again; between them `ring` uses it.
   // `fetched`: returned outputs are fetched from the worker's memory (worker/bell.h).
   Result<worker::Answer<void>> WithBell(
@@ -115,6 +119,7 @@ class CpuStopwatch final : public Stopwatch {
   struct Ahead {
     double awake_ns = 0;  // how long its main thread ran, without what the judge was kept from it
     double used_ns = 0;   // processor time of all its other threads and processes
+    double each_ns = 0;   // of each of them, what neither waking up nor the call explains
     double away_ns = 0;   // how long the judge had no processor
   };
   // What is looked at while the candidate is held, before and after a call.
@@ -122,12 +127,14 @@ class CpuStopwatch final : public Stopwatch {
     Clock::time_point at;
     int64_t ran_ns = 0;     // of its main thread
     int64_t waited_ns = 0;  // what that stood in line for a processor
+    std::map<std::filesystem::path, int64_t> others = {};  // what its other threads have used
   };
   // What a batch's calls have in common, and what was seen of work outside of them.
   struct Batch {
     worker::Worker& worker;
     worker::Bell& bell;
     Curtain& curtain;
+    OutputWatch& outputs;
     worker::Stillness& still;
     double timeout_s;
     bool fetched = false;
@@ -156,21 +163,16 @@ class CpuStopwatch final : public Stopwatch {
   // The call is about to be rung. `awake_ns` is how long ago it was laid.
   static Ahead LookAhead(const Batch& batch);
   // Takes off awake_ns what the main thread took to wake up.
-  static void NoteAhead(const Mark& after, Ahead ahead, Batch* batch);
-  // Names an output that holds anything but poison before its call; empty where none does.
-  std::string WrittenAhead(device::Arena& out);
+  static void NoteAhead(const Mark& after, double called_ns, Ahead ahead, Batch* batch);
   // Makes the calls in turn, untimed, until there are enough samples of who runs: sampling
   // interrupts, so the timed calls go without.
-  Result<worker::Answer<void>> Sample(worker::Worker& worker, worker::Bell& bell, double timeout_s,
+  Result<worker::Answer<void>> Sample(worker::Worker& worker, worker::Bell& bell,
+                                      std::span<const TimedCall> calls, double timeout_s,
                                       worker::CpuProfile* profile);
-  std::string ProbeOutputs(device::Arena& out);
-  // Names a probed element that changed after its call had returned; empty where none did.
-  std::string ChangedSince() const;
 
   Random random_;
   std::map<pid_t, Provenance> provenance_;                     // by worker
   std::map<pid_t, std::unique_ptr<worker::Stillness>> quiet_;  // workers that may not run now
-  std::vector<Seen> seen_;                                     // by the probes of this batch
 };
 
 Result<worker::Answer<void>> CpuStopwatch::Prepare(worker::Worker& worker,
@@ -196,65 +198,6 @@ Result<worker::Answer<double>> CpuStopwatch::RingEmpty(worker::Worker& worker, w
   return worker::Answer<double>(least);
 }
 
-uint64_t BytesOf(const device::TensorPlace& place) {
-  return static_cast<uint64_t>(DTypeBytes(place.tensor.dtype));
-}
-
-std::byte* ElementAt(device::Arena& out, const device::TensorPlace& place, uint64_t element) {
-  return static_cast<device::CpuArena&>(out).memory().data() + place.offset +
-         element * BytesOf(place);
-}
-
-// A candidate that returns before its work is done leaves poison behind at this moment, or, in a
-// tensor that is updated in place, what will change afterwards.
-std::string CpuStopwatch::ProbeOutputs(device::Arena& out) {
-  std::string early;
-  for (const device::TensorPlace& place : out.layout().places) {
-    const uint64_t size = BytesOf(place);
-    const auto elements = static_cast<uint64_t>(place.tensor.Elements());
-    for (int i = 0; i < kProbes && elements > 0; ++i) {
-      Seen seen = {
-          .out = &out, .place = &place, .element = i == 0 ? elements - 1 : random_.Below(elements)};
-      std::memcpy(seen.bytes.data(), ElementAt(out, place, seen.element), size);
-      const bool poisoned =
-          std::all_of(seen.bytes.begin(), seen.bytes.begin() + static_cast<std::ptrdiff_t>(size),
-                      [](std::byte b) { return b == std::byte{device::kPoisonByte}; });
-      if (poisoned && early.empty()) {
-        early = fmt::format("{}[flat {}] was still unwritten when run returned", place.tensor.name,
-                            seen.element);
-      }
-      seen_.push_back(seen);
-    }
-  }
-  return early;
-}
-
-std::string CpuStopwatch::ChangedSince() const {
-  for (const Seen& seen : seen_) {
-    if (std::memcmp(seen.bytes.data(), ElementAt(*seen.out, *seen.place, seen.element),
-                    BytesOf(*seen.place)) != 0) {
-      return fmt::format("{}[flat {}] changed after run had returned", seen.place->tensor.name,
-                         seen.element);
-    }
-  }
-  return {};
-}
-
-std::string CpuStopwatch::WrittenAhead(device::Arena& out) {
-  for (const device::TensorPlace& place : out.layout().places) {
-    const auto elements = static_cast<uint64_t>(place.tensor.Elements());
-    if (place.tensor.in_place || elements == 0) continue;
-    for (const uint64_t element : {random_.Below(elements), random_.Below(elements)}) {
-      const std::byte* const at = ElementAt(out, place, element);
-      if (!std::all_of(at, at + BytesOf(place),
-                       [](std::byte b) { return b == std::byte{device::kPoisonByte}; })) {
-        return fmt::format("{}[flat {}] was written before the call", place.tensor.name, element);
-      }
-    }
-  }
-  return {};
-}
-
 void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchTimes* times) {
   const Stretch stretch(Part::kFlush);
   if (!batch->still.Settle() && times->unsynchronised.empty()) {
@@ -273,7 +216,9 @@ void CpuStopwatch::Lay(size_t index, const TimedCall& call, Batch* batch, BatchT
 }
 
 CpuStopwatch::Mark CpuStopwatch::LookAt(const Batch& batch) {
-  Mark mark = {.ran_ns = batch.still.RanNs(), .waited_ns = batch.still.WaitedNs()};
+  Mark mark = {.ran_ns = batch.still.RanNs(),
+               .waited_ns = batch.still.WaitedNs(),
+               .others = batch.still.OthersByThread()};
   mark.at = Clock::now();
   return mark;
 }
@@ -294,12 +239,17 @@ void CpuStopwatch::Fetch(const Batch& batch, device::Arena& out) {
   }
 }
 
-void CpuStopwatch::NoteAhead(const Mark& after, Ahead ahead, Batch* batch) {
+void CpuStopwatch::NoteAhead(const Mark& after, double called_ns, Ahead ahead, Batch* batch) {
   // Until it was held again it ran, stood in line, or was about to wake up.
   const Mark& laid = batch->laid;
   const double waking_ns =
       NsBetween(laid.at, after.at) - static_cast<double>(after.ran_ns - laid.ran_ns);
   ahead.awake_ns = std::max(0.0, ahead.awake_ns - waking_ns - ahead.away_ns);
+  for (const auto& [thread, used_ns] : after.others) {
+    const auto before = laid.others.find(thread);
+    const int64_t ran_ns = used_ns - (before == laid.others.end() ? 0 : before->second);
+    ahead.each_ns += std::max(0.0, static_cast<double>(ran_ns) - called_ns - kSpinNs);
+  }
   batch->ahead.push_back(ahead);
 }
 
@@ -320,7 +270,7 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   Lay(index, call, batch, times);
   const worker::Answer<double> empty_ns = TRY(RingEmpty(worker, batch->bell));
   if (!empty_ns) return worker::Answer<void>(std::unexpected(empty_ns.error()));
-  std::string outside = WrittenAhead(*call.out);
+  std::string outside = batch->outputs.WrittenAhead(*call.out);
   const Ahead ahead = LookAhead(*batch);
   const std::optional<int64_t> task_begin = TaskTime(worker.pid());
   const worker::Answer<worker::RingTime> ring =
@@ -329,16 +279,19 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
   const std::optional<int64_t> task_end = TaskTime(worker.pid());
   // Nobody writes to what is taken from his memory, nor afterwards to what is looked at.
   if (batch->fetched) {
-    batch->still.Hold();
+    if (!batch->still.Hold() && outside.empty()) {
+      outside = "a child runs in the candidate's place when its call is done";
+    }
     Fetch(*batch, *call.out);
   }
-  if (outside.empty()) outside = ProbeOutputs(*call.out);
+  if (outside.empty()) outside = batch->outputs.Unwritten(*call.out);
   batch->still.Hold();
   const Mark after = LookAt(*batch);
+  TRY(batch->outputs.Keep(*call.out));
   batch->still.Release();
-  NoteAhead(after, ahead, batch);
   const double net_ns = std::max(ring->host_ns - std::min(*empty_ns, kMostEmptyNs), 1.0);
   times->time_ns.push_back(net_ns);
+  NoteAhead(after, net_ns, ahead, batch);
   // What this machine had no processor for is no disagreement of clocks.
   const auto waited_ns = static_cast<double>(worker::OwnWaitedNs() - batch->own_waited_ns +
                                              after.waited_ns - batch->laid.waited_ns);
@@ -380,14 +333,19 @@ std::string CpuStopwatch::Outside(const Batch& batch, const BatchTimes& times) {
   const double awake_ns = MedianOf(batch.ahead, &Ahead::awake_ns);
   const double used_ns = MedianOf(batch.ahead, &Ahead::used_ns);
   const double waking_ns = kWakingNs * static_cast<double>(1 + batch.still.Others());
-  if (awake_ns <= kAnsweringNs + share_ns && used_ns <= waking_ns + share_ns) return {};
+  const double each_ns = MedianOf(batch.ahead, &Ahead::each_ns);
+  if (awake_ns <= kAnsweringNs + share_ns && used_ns <= waking_ns + share_ns &&
+      each_ns <= kWakingNs + share_ns) {
+    return {};
+  }
   return fmt::format(
       "threads or processes of the candidate ran for {} while no call ran, before each call of {} "
       "(medians of {})",
-      HumanTime(std::max(awake_ns, used_ns)), HumanTime(called_ns), batch.ahead.size());
+      HumanTime(std::max({awake_ns, used_ns, each_ns})), HumanTime(called_ns), batch.ahead.size());
 }
 
 Result<worker::Answer<void>> CpuStopwatch::Sample(worker::Worker& worker, worker::Bell& bell,
+                                                  std::span<const TimedCall> calls,
                                                   double timeout_s, worker::CpuProfile* profile) {
   const std::string& own = provenance_[worker.pid()].path;
   worker::CpuSampler sampler = worker::CpuSampler::Start(worker.pid());
@@ -395,6 +353,8 @@ Result<worker::Answer<void>> CpuStopwatch::Sample(worker::Worker& worker, worker
   const auto spent = [&] { return SecondsSince(begin); };
   double looked_s = 0;
   for (uint64_t i = 0; spent() < kSampledS; ++i) {
+    // A call that finds its answer there may leave it, and others' code with it.
+    TRY(Blank(*calls[i % calls.size()].out));
     const worker::Answer<worker::RingTime> ring = TRY(worker::Ring(worker, bell, i + 1, timeout_s));
     if (!ring) return worker::Answer<void>(std::unexpected(ring.error()));
     if (spent() - looked_s < kLookS) continue;
@@ -435,7 +395,7 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
                                                       const std::string& workspace,
                                                       double timeout_s) {
   BatchTimes times;
-  seen_.clear();
+  OutputWatch outputs;
   Curtain curtain(calls);
   quiet_.erase(worker.pid());
   worker::Stillness still(worker.pid());
@@ -445,6 +405,7 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
     Batch batch = {.worker = worker,
                    .bell = bell,
                    .curtain = curtain,
+                   .outputs = outputs,
                    .still = still,
                    .timeout_s = timeout_s,
                    .fetched = fetched};
@@ -452,7 +413,10 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Time(worker::Worker& worker,
   };
   worker::Answer<void> timed = TRY(WithBell(worker, calls, workspace, fetched, time));
   if (!timed) return worker::Answer<BatchTimes>(std::unexpected(std::move(timed.error())));
-  if (times.unsynchronised.empty()) times.unsynchronised = ChangedSince();
+  // It stays held, so that nobody mends what is yet to be looked at.
+  Quiet(worker);
+  const std::string changed = TRY(outputs.Changed());
+  if (times.unsynchronised.empty()) times.unsynchronised = changed;
   return worker::Answer<BatchTimes>(std::move(times));
 }
 
@@ -462,7 +426,9 @@ Result<worker::Answer<BatchTimes>> CpuStopwatch::Attribute(worker::Worker& worke
                                                            double timeout_s) {
   worker::CpuProfile profile;
   quiet_.erase(worker.pid());
-  const auto sample = [&](worker::Bell& bell) { return Sample(worker, bell, timeout_s, &profile); };
+  const auto sample = [&](worker::Bell& bell) {
+    return Sample(worker, bell, calls, timeout_s, &profile);
+  };
   worker::Answer<void> sampled = TRY(WithBell(worker, calls, workspace, /*fetched=*/true, sample));
   if (!sampled) return worker::Answer<BatchTimes>(std::unexpected(std::move(sampled.error())));
   return worker::Answer<BatchTimes>(

@@ -30,9 +30,10 @@ constexpr std::array<std::string_view, 1> kInductorLaunchers = {"libtorch_python
 constexpr std::array<std::string_view, 6> kDslLoaders = {"libcute_dsl_runtime", "cydriver",
                                                          "driver.cpython",      "libtvm_runtime",
                                                          "libtilelang",         "libtvm_ffi"};
-// Where only the candidate can have put a shared object.
+// Where only the candidate can have put a shared object (worker/file_tree.h), and ways there.
 constexpr std::array<std::string_view, 6> kCandidatesPlaces = {
-    "/candidate/", "/scratch/", "/tmp/", "/dev/shm/", "/memfd:", "/proc/self/"};
+    "/candidate/", "/scratch/", "/tmp/", "/dev/", "/memfd:", "/proc/"};
+constexpr std::string_view kScratch = "/scratch/";
 // How Python calls functions of any library.
 constexpr std::array<std::string_view, 2> kForeignCalls = {"libffi", "_ctypes"};
 // What TorchInductor calls the kernels that it generates: triton_poi_fused_add_0 and the like.
@@ -79,28 +80,40 @@ bool CompilesFiles(Lane lane) {
   return IsDsl(lane) && lane != Lane::kTriton && lane != Lane::kGluon;
 }
 
+// The path of a library below the scratch folder; empty where it is elsewhere.
+std::string BelowScratch(const std::string& loader, const Provenance& provenance) {
+  const std::string outside = provenance.stage + "/scratch/";
+  if (loader.starts_with(kScratch)) return loader.substr(kScratch.size());
+  const bool there = !provenance.stage.empty() && loader.starts_with(outside);
+  return there ? loader.substr(outside.size()) : std::string();
+}
+
 // Code from the candidate's own files that no compilation of the judge's explains. An extension
-// that its Python built in the worker is its own when the kernel stands in the clear text of its
-// source.
-Owner OwnerOfBrought(const std::string& kernel, const Provenance& provenance) {
+// that its Python built in the worker is its own when what building left there explains the kernel.
+Owner OwnerOfBrought(const MeteredModule& module, const std::string& kernel,
+                     const Provenance& provenance) {
   // The candidate can write where these compilers do, so the name alone tells the two apart.
   if (CompilesFiles(provenance.lane) &&
       IsKernelOf(provenance.lane, provenance.jit_kernels, kernel)) {
     return Owner::kDsl;
   }
-  const bool python = !IsNative(provenance.lane);
-  return python && IsSymbolOf(provenance.cuda_kernels, kernel) ? Owner::kOwn : Owner::kPrebuilt;
+  const std::string library = BelowScratch(module.loader, provenance);
+  const bool built = std::ranges::any_of(provenance.extensions, [&](const BuiltExtension& one) {
+    return one.library == library && IsSymbolOf(one.kernels, kernel);
+  });
+  return built ? Owner::kOwn : Owner::kPrebuilt;
 }
 
 Owner OwnerOfModule(const MeteredModule& module, const std::string& kernel,
                     const Provenance& provenance) {
   if (Contains(provenance.own_code, module.sha256)) return Owner::kOwn;
   const std::string_view loader = FileName(module.loader);
+  const bool brought = MayBeCandidates(module.loader, provenance);
   if (StartsWithAny(loader, kVendorLibraries)) return Owner::kVendor;
   if (StartsWithAny(loader, kFrameworkLibraries)) {
     // A library of that name among the candidate's files may hold anything.
-    const bool its_own = !StartsWithAny(std::string_view(module.loader), kCandidatesPlaces);
-    return its_own && IsFillKernel(kernel) ? Owner::kRuntime : Owner::kFramework;
+    const bool installed = !brought && module.loader.starts_with('/');
+    return installed && IsFillKernel(kernel) ? Owner::kRuntime : Owner::kFramework;
   }
   if (StartsWithAny(kernel, kVendorKernels)) return Owner::kVendor;
   if (StartsWithAny(loader, kTritonLaunchers)) return OwnerOfTriton(kernel, provenance);
@@ -109,13 +122,20 @@ Owner OwnerOfModule(const MeteredModule& module, const std::string& kernel,
     const bool its_own = IsKernelOf(provenance.lane, provenance.jit_kernels, kernel);
     return its_own ? Owner::kDsl : Owner::kUnknown;
   }
-  const std::string_view path = module.loader;
-  if (StartsWithAny(path, kCandidatesPlaces)) {
-    return OwnerOfBrought(kernel, provenance);
-  }
+  if (brought) return OwnerOfBrought(module, kernel, provenance);
   // An image that Python handed to the driver by hand.
   if (StartsWithAny(loader, kForeignCalls)) return Owner::kPrebuilt;
   return Owner::kUnknown;
+}
+
+// Whether a module may hold kernels whose names nobody could read. Those of vendors and the
+// framework hide nothing that would be for the candidate; nor do those that the driver loads for
+// itself when the worker, whose name alone is known, opens the device.
+bool HidesKernels(const MeteredModule& module, const Provenance& provenance) {
+  if (!module.unreadable || Contains(provenance.own_code, module.sha256)) return false;
+  const bool is_program = !module.loader.empty() && module.loader.find('/') == std::string::npos;
+  return !is_program &&
+         (MayBeCandidates(module.loader, provenance) || !IsForeignLibrary(module.loader));
 }
 
 bool IsDigit(char c) {
@@ -133,45 +153,7 @@ std::string_view DecoratorName(std::string_view line) {
   return line.substr(0, end);
 }
 
-// Adds the name of a function whose declaration goes on in `rest` behind __global__: the word
-// before its parameters, past attributes such as __launch_bounds__(256).
-void AddFunctionName(std::string_view rest, std::vector<std::string>* names) {
-  std::string_view word;
-  for (size_t at = 0; at < rest.size();) {
-    if (IsNameByte(rest[at])) {
-      size_t end = at;
-      while (end < rest.size() && IsNameByte(rest[end])) ++end;
-      word = rest.substr(at, end - at);
-      at = end;
-    } else if (rest[at] == '(') {
-      if (word.empty()) return;
-      if (!word.starts_with("__")) return names->emplace_back(word), void();
-      size_t depth = 0;
-      for (; at < rest.size(); ++at) {
-        if (rest[at] == '(') ++depth;
-        if (rest[at] == ')' && --depth == 0) break;
-      }
-      ++at;
-    } else if (rest[at] == ';' || rest[at] == '{') {
-      return;
-    } else {
-      ++at;
-    }
-  }
-}
-
 }  // namespace
-
-std::vector<std::string> CudaKernelNames(std::string_view text) {
-  constexpr std::string_view kGlobal = "__global__";
-  constexpr size_t kLongestDeclaration = 1000;
-  std::vector<std::string> names;
-  for (size_t at = text.find(kGlobal); at != text.npos; at = text.find(kGlobal, at)) {
-    at += kGlobal.size();
-    AddFunctionName(text.substr(at, kLongestDeclaration), &names);
-  }
-  return names;
-}
 
 std::vector<std::string> GeneratedKernels(const std::filesystem::path& scratch) {
   std::vector<std::string> names;
@@ -229,6 +211,15 @@ std::vector<std::string> JitKernelNames(std::string_view python, Lane lane) {
   return names;
 }
 
+bool MayBeCandidates(std::string_view path, const Provenance& provenance) {
+  if (path.find('/') == std::string_view::npos) return false;
+  // What the kernel calls a file that is gone, and a path that goes back, may be anywhere.
+  const bool whole = path.starts_with('/') && !path.ends_with(" (deleted)") &&
+                     path.find("/../") == std::string_view::npos;
+  const bool staged = !provenance.stage.empty() && path.starts_with(provenance.stage);
+  return !whole || staged || StartsWithAny(path, kCandidatesPlaces);
+}
+
 bool IsForeignLibrary(std::string_view path) {
   const std::string_view name = FileName(path);
   return StartsWithAny(name, kVendorLibraries) || StartsWithAny(name, kFrameworkLibraries);
@@ -239,6 +230,11 @@ Owner OwnerOf(const MeterReport& report, const MeteredOperation& operation,
   if (operation.kind != MeteredKind::kKernel) return Owner::kRuntime;
   const MeteredName& name = report.names[operation.name];
   if (name.modules.empty()) return Owner::kUnknown;
+  if (std::ranges::any_of(report.modules, [&](const MeteredModule& module) {
+        return HidesKernels(module, provenance);
+      })) {
+    return Owner::kUnknown;
+  }
   // Several modules may hold a kernel of that name (a template that two files instantiate); which
   // of them ran is not known, so they must agree.
   const Owner first = OwnerOfModule(report.modules[name.modules.front()], name.name, provenance);
@@ -250,7 +246,7 @@ Owner OwnerOf(const MeterReport& report, const MeteredOperation& operation,
 
 Owner OwnerOfChildren(const MeterReport& report, const Provenance& provenance) {
   const bool foreign = std::ranges::any_of(report.modules, [&](const MeteredModule& module) {
-    return StartsWithAny(std::string_view(module.loader), kCandidatesPlaces) &&
+    return MayBeCandidates(module.loader, provenance) &&
            !Contains(provenance.own_code, module.sha256);
   });
   return foreign ? Owner::kUnknown : Owner::kOwn;

@@ -3,7 +3,8 @@
 // the judge's own and beyond the candidate's reach: the hashes of the cubins that its own
 // compilation made, and the names of the kernels that the candidate's source defines. Which shared
 // object loaded a module is the meter's testimony; it can only take ownership away or tell foreign
-// owners apart.
+// owners apart. A file's name counts for the better where the file lies in a place that the
+// candidate cannot write, and only there.
 //
 // Code that comes out of the candidate's own bytes and is none of the judge's compilation is
 // kPrebuilt: an embedded cubin, a shared object unpacked into /scratch, an image that Python hands
@@ -31,18 +32,22 @@ std::vector<std::string> JitKernelNames(std::string_view python, Lane lane = Lan
 // NAME_kernel_1 in TileLang. Source: nvidia-cutlass-dsl 4.8 (base_dsl/dsl.py), TileLang 0.1.15.
 bool IsKernelOf(Lane lane, const std::vector<std::string>& functions, std::string_view kernel);
 
-// Names of the functions that are declared __global__ in any text: CUDA sources, and Python with
-// CUDA in a string.
-std::vector<std::string> CudaKernelNames(std::string_view text);
-
 // Names of TorchInductor's kernels (triton_...) in the Python files below a worker's scratch
 // folder: it writes each kernel that it generates there before compiling it. Kernels of other names
 // may be the candidate's own inside a compiled function. What cannot be read is left out.
 std::vector<std::string> GeneratedKernels(const std::filesystem::path& scratch);
 
+// Whether the object at this path may be one that the candidate put there: it lies where the
+// candidate can write, or among its files, or its place is not known: a path that is not whole, or
+// goes through /proc or /dev. The name of the main program alone ("roofmark") is none.
+bool MayBeCandidates(std::string_view path, const Provenance& provenance);
+
 // Whether the file at this path goes by the name of a vendor's library or of the framework's.
 bool IsForeignLibrary(std::string_view path);
 
+// Unknown where a module is loaded that may hold kernels of any name, unless it is the judge's own
+// compilation or came out of an installed library of a vendor's or the framework's: a name then
+// says no more which code ran.
 Owner OwnerOf(const MeterReport& report, const MeteredOperation& operation,
               const Provenance& provenance);
 

@@ -39,7 +39,7 @@ TEST(Provenance, TheJudgesOwnCubinIsTheCandidates) {
 }
 
 TEST(Provenance, OtherCodeFromTheCandidatesLibraryWasBuiltElsewhere) {
-  const Provenance provenance{.lane = Lane::kCuda, .own_code = {"aa"}, .cuda_kernels = {"k"}};
+  const Provenance provenance{.lane = Lane::kCuda, .own_code = {"aa"}};
   for (const char* loader : {"/candidate/c.so", "/scratch/unpacked.so"}) {
     EXPECT_EQ(OwnerFrom("k", {{.sha256 = "bb", .loader = loader}}, provenance), Owner::kPrebuilt);
   }
@@ -101,12 +101,55 @@ TEST(Provenance, AVendorKernelInACopiedLibraryIsStillTheVendors) {
             Owner::kVendor);
 }
 
-TEST(Provenance, AnExtensionBuiltInTheWorkerIsItsOwnWhenItsKernelsStandInTheSource) {
-  const Provenance provenance{.lane = Lane::kTorch, .cuda_kernels = {"scale"}};
-  constexpr const char* kExtension = "/scratch/.torch_extensions/x.so";
-  EXPECT_EQ(OwnerFrom("_Z5scalePfi", {{.loader = kExtension}}, provenance), Owner::kOwn);
-  EXPECT_EQ(OwnerFrom("scale", {{.loader = kExtension}}, provenance), Owner::kOwn);
-  EXPECT_EQ(OwnerFrom("_Z4gemmPfi", {{.loader = kExtension}}, provenance), Owner::kPrebuilt);
+TEST(Provenance, AnExtensionBuiltInTheWorkerIsItsOwnWhenItsSourceDefinesTheKernel) {
+  const Provenance provenance{
+      .lane = Lane::kTorch,
+      .extensions = {{.library = ".torch_extensions/x.so", .kernels = {"scale"}}},
+      .stage = "/var/tmp/stage"};
+  for (const char* extension :
+       {"/scratch/.torch_extensions/x.so", "/var/tmp/stage/scratch/.torch_extensions/x.so"}) {
+    EXPECT_EQ(OwnerFrom("_Z5scalePfi", {{.loader = extension}}, provenance), Owner::kOwn);
+    EXPECT_EQ(OwnerFrom("scale", {{.loader = extension}}, provenance), Owner::kOwn);
+    EXPECT_EQ(OwnerFrom("_Z4gemmPfi", {{.loader = extension}}, provenance), Owner::kPrebuilt);
+  }
+  for (const char* other : {"/scratch/x.so", "/tmp/.torch_extensions/x.so", "/candidate/x.so"}) {
+    EXPECT_EQ(OwnerFrom("scale", {{.loader = other}}, provenance), Owner::kPrebuilt) << other;
+  }
+}
+
+TEST(Provenance, ALibraryWhosePlaceIsNotKnownMayBeTheCandidates) {
+  const Provenance provenance{.lane = Lane::kCuda, .stage = "/var/tmp/stage"};
+  for (const char* loader :
+       {"./libtorch_cuda.so", "x/libtorch_cuda.so", "/proc/7/cwd/libtorch_cuda.so",
+        "/proc/thread-self/root/tmp/libtorch_cuda.so", "/dev/fd/3", "/opt/../tmp/libtorch_cuda.so",
+        "/opt/libtorch_cuda.so (deleted)", "/var/tmp/stage/scratch/libtorch_cuda.so",
+        "/memfd:libtorch_cuda.so"}) {
+    EXPECT_TRUE(MayBeCandidates(loader, provenance)) << loader;
+    EXPECT_NE(OwnerFrom(kFill, {{.loader = loader}}, provenance), Owner::kRuntime) << loader;
+  }
+  EXPECT_FALSE(MayBeCandidates(kTorch, provenance));
+  EXPECT_FALSE(MayBeCandidates("roofmark", provenance));
+  EXPECT_EQ(OwnerFrom(kFill, {{.loader = "libtorch_cuda.so"}}, provenance), Owner::kFramework);
+  EXPECT_EQ(OwnerFrom("k", {{.loader = "./mine.so"}}, provenance), Owner::kPrebuilt);
+}
+
+TEST(Provenance, NoNameTellsWhoRanWhereAModuleHidesItsKernels) {
+  const Provenance provenance{.lane = Lane::kCuda, .own_code = {"aa"}};
+  const MeteredModule own{.sha256 = "aa", .loader = "/candidate/c.so"};
+  // The owner of a kernel of the judge's compilation while this module is loaded as well.
+  const auto beside = [&](MeteredModule other) {
+    other.unreadable = true;
+    const MeterReport report{.modules = {own, other}, .names = {{.name = "k", .modules = {0}}}};
+    return OwnerOf(report, {.kind = MeteredKind::kKernel}, provenance);
+  };
+  for (const char* loader : {"/candidate/c.so", "/scratch/x.so", "./x.so", "",
+                             "/usr/lib/libffi.so.8", "/scratch/libcublas.so.13"}) {
+    EXPECT_EQ(beside({.sha256 = "bb", .loader = loader}), Owner::kUnknown) << loader;
+  }
+  for (const char* loader : {kTorch, kCublas, "roofmark"}) {
+    EXPECT_EQ(beside({.sha256 = "bb", .loader = loader}), Owner::kOwn) << loader;
+  }
+  EXPECT_EQ(beside(own), Owner::kOwn);
 }
 
 TEST(Provenance, AKernelThatAnotherCompilerGeneratedIsNotTheCandidatesByItsName) {
@@ -128,15 +171,6 @@ TEST(GeneratedKernels, AreThoseOfPythonFilesInTheScratchFolder) {
   ASSERT_THAT(WriteFile(scratch.path() / "notes.txt", "@triton.jit\ndef other(x): pass\n"), IsOk());
   EXPECT_THAT(GeneratedKernels(scratch.path()), ElementsAre("triton_poi_fused_0"));
   EXPECT_THAT(GeneratedKernels(scratch.path() / "missing"), IsEmpty());
-}
-
-TEST(CudaKernels, AreTheGlobalFunctionsOfAnyText) {
-  EXPECT_THAT(CudaKernelNames("__global__ void first(float* x) {}\n"
-                              "template <int N>\n"
-                              "__global__ __launch_bounds__(N * (2)) void\nsecond(int n);\n"
-                              "static void __global__ third() {}"),
-              ElementsAre("first", "second", "third"));
-  EXPECT_THAT(CudaKernelNames("no __global__"), IsEmpty());
 }
 
 TEST(Provenance, CopiesAndFillsAreTheRuntimes) {

@@ -16,6 +16,7 @@
 #include "device/cuda_device.h"
 #include "gate/cuda_provenance.h"
 #include "gate/cuda_timeline.h"
+#include "gate/cuda_unreported.h"
 #include "meter/cubin.h"
 
 namespace roofmark::gate {
@@ -61,25 +62,16 @@ struct RawBatch {
   std::vector<double> event_ns;
   MeterReport meter;
   Coldness coldness;
-  int64_t set_aside = 0;  // of the L2 cache, in bytes, when the batch was over
+  StageFindings stage;
 };
 
 using Raw = Answer<RawBatch>;
 
 Result<void> ReadStage(const Json& answer, size_t probed_lines, RawBatch* batch) {
   const Json& stage = *TRY(answer.ObjectAt("stage"));
-  batch->set_aside = TRY(stage.Int("set_aside"));
+  batch->stage = TRY(ReadFindings(stage, batch->event_ns.size()));
   batch->coldness = TRY(ReadColdness(*TRY(stage.ObjectAt("probe")), probed_lines));
   return {};
-}
-
-// No set-aside was there when the batch began, so a call made it and did not undo it.
-std::string LeftSetAside(int64_t bytes) {
-  if (bytes == 0) return "";
-  return fmt::format(
-      "run() leaves {} of the L2 cache set aside for persisting lines: a setting of the whole "
-      "device, which outlives the call",
-      HumanBytes(static_cast<double>(bytes)));
 }
 
 class CudaStopwatch final : public Stopwatch {
@@ -135,13 +127,16 @@ class CudaStopwatch final : public Stopwatch {
   struct Known {
     Provenance provenance;
     bool waits = false;  // its calls wait for the device, so that holding them only costs time
+    bool joins = false;  // the mark behind its calls waits for the whole context
+    int64_t clear = 0;   // batches in which hits were told from misses
   };
   std::map<const worker::Worker*, Known> known_;
+  int64_t clear_ = 0;  // the same of all workers that there ever were
   Random random_{static_cast<uint64_t>(RandomSeed())};
 };
 
 Result<Answer<void>> CudaStopwatch::Prepare(worker::Worker& worker, const Provenance& provenance) {
-  known_[&worker] = {.provenance = provenance};
+  known_[&worker] = {.provenance = provenance, .joins = provenance.launches_from_device};
   const Json request =
       Phase("stage").Set("cubin", ToHex(stage_cubin_)).Set("flush_bytes", flush_bytes_);
   constexpr double kStageTimeoutS = 60;
@@ -241,6 +236,7 @@ Result<Answer<RawBatch>> CudaStopwatch::Run(worker::Worker& worker,
                            .Set("calls", listed.calls)
                            .Set("workspace", workspace)
                            .Set("hold_ns", known_[&worker].waits ? 0 : kHoldNs)
+                           .Set("join", known_[&worker].joins)
                            .Set("graph", calls.front().graph)
                            .Set("skip", mode == Calls::kSkipped);
   const TimedCall& spied = calls[random_.Below(calls.size())];
@@ -316,10 +312,18 @@ Result<Answer<BatchTimes>> CudaStopwatch::Time(worker::Worker& worker,
 
   Known& known = known_[&worker];
   known.waits = known.waits || !batch->held;
+  known.joins = known.joins || batch->meter.conditionals > 0;
   auto times = FromMeter(*batch, *empty, calls, known.provenance);
   if (!times) return times;
+  const int64_t clear = batch->coldness.batches - batch->coldness.unclear;
+  known.clear += clear;
+  clear_ += clear;
   times->coldness = batch->coldness;
-  if (times->unsynchronised.empty()) times->unsynchronised = LeftSetAside(batch->set_aside);
+  times->coldness.clear_elsewhere = clear_ - known.clear;
+  if (times->unsynchronised.empty()) times->unsynchronised = LeftBehind(batch->stage);
+  if (times->unsynchronised.empty()) {
+    times->unsynchronised = GoesOnElsewhere(batch->stage, empty->stage);
+  }
   return times;
 }
 
@@ -357,6 +361,15 @@ double PairedHostNs(const RawBatch& batch, const RawBatch& empty, const Timeline
   return std::max(0.0, (batch.host_ns - empty.host_ns) / count - outside);
 }
 
+// What the worker copies behind a call, of candidates that return their outputs.
+std::vector<int64_t> ReturnedBytes(const TimedCall& call) {
+  std::vector<int64_t> bytes;
+  for (const device::TensorPlace& place : call.out->layout().places) {
+    if (place.tensor.Bytes() > 0) bytes.push_back(place.tensor.Bytes());
+  }
+  return bytes;
+}
+
 // No CUPTI on this machine: events are all there is, and nothing can be attributed.
 BatchTimes FromEvents(const RawBatch& batch) {
   BatchTimes times;
@@ -372,21 +385,22 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatc
                                             std::span<const TimedCall> calls,
                                             const Provenance& provenance) const {
   if (!batch.meter.fault.empty()) return FromEvents(batch);
-  const bool returns = !IsNative(provenance.lane);
+  const std::vector<int64_t> returned =
+      IsNative(provenance.lane) ? std::vector<int64_t>() : ReturnedBytes(calls.front());
   const Children children =
       provenance.launches_from_device ? Children::kUnreported : Children::kNone;
-  const Timeline timeline = CutIntoCalls(batch.meter, stage_sha256_, calls.size(),
-                                         returns ? Settling::kCopies : Settling::kNone, children);
+  Timeline timeline = CutIntoCalls(batch.meter, stage_sha256_, calls.size(), returned, children);
   if (!timeline.fault.empty()) return Refused(Outcome::kClocksDisagree, timeline.fault);
-  const Timeline empty_timeline =
-      CutIntoCalls(empty.meter, stage_sha256_, calls.size(), Settling::kNone);
+  const Timeline empty_timeline = CutIntoCalls(empty.meter, stage_sha256_, calls.size(), {});
   if (!empty_timeline.fault.empty()) {
     return Refused(Outcome::kClocksDisagree, empty_timeline.fault);
   }
+  CountConditionals(batch.meter, batch.event_ns, &timeline);
   BatchTimes times;
   times.event_ns = batch.event_ns;
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (timeline.calls[i].operations.empty() && timeline.unsynchronised.empty()) {
+    const CallSpan& call = timeline.calls[i];
+    if (call.operations.empty() && call.unseen_ns <= 0 && timeline.unsynchronised.empty()) {
       return Refused(Outcome::kClocksDisagree,
                      fmt::format("call {} of the batch ran nothing on the device", i));
     }
@@ -404,11 +418,8 @@ Answer<BatchTimes> CudaStopwatch::FromMeter(const RawBatch& batch, const RawBatc
     times.time_ns = {std::max(seen, (batch.whole_ns - empty.whole_ns) / count)};
     times.level = "run() waits for the device: its time is by the judge's clock, queueing included";
   }
-  if (children == Children::kUnreported) {
-    times.level += fmt::format(
-        "{}kernels launch kernels, which CUPTI does not report: a call ends "
-        "with the judge's mark behind it",
-        times.level.empty() ? "" : "; ");
+  if (const std::string text = UnreportedText(batch.meter, children, batch.stage); !text.empty()) {
+    times.level += (times.level.empty() ? "" : "; ") + text;
   }
   FillOwners(batch.meter, timeline, provenance, times);
   return times;
@@ -442,9 +453,10 @@ void CudaStopwatch::FillOwners(const MeterReport& report, const Timeline& timeli
       }
     }
     if (call.unseen_ns > 0) {
-      const Owner owner = OwnerOfChildren(report, provenance);
+      const Owner owner = OwnerOfUnseen(report, provenance, stage_sha256_);
       times.owner_ns[static_cast<size_t>(owner)] += call.unseen_ns;
-      by_kernel[{owner, "what kernels launched"}] += call.unseen_ns;
+      by_kernel[{owner, report.conditionals > 0 ? "what graphs decide to run"
+                                                : "what kernels launched"}] += call.unseen_ns;
       total += call.unseen_ns;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -26,6 +27,8 @@ Json Findings(int64_t set_aside, const std::vector<int64_t>& operands, size_t co
   };
   return Json::MakeObject()
       .Set("set_aside", set_aside)
+      .Set("policies", int64_t{0})
+      .Set("joined_ns", Json::MakeArray())
       .Set("probe", Json::MakeObject()
                         .Set("operands", numbers(operands))
                         .Set("hits", numbers(std::vector<int64_t>(controls, 300)))
@@ -42,7 +45,8 @@ class ScriptedWorker final : public worker::Worker {
   Result<worker::Answer<Json>> Receive(double) override {
     const std::string phase = *asked.back().String("phase");
     Json reply = Json::MakeObject().Set("ok", true);
-    if (phase == "queue" && on_queue) on_queue(*asked.back().Bool("skip"));
+    if (phase == "queue") made = !*asked.back().Bool("skip");
+    if (phase == "queue" && on_queue) on_queue(!made);
     if (phase == "go") {
       if (on_go) on_go();
       reply.Set("held", held);
@@ -51,7 +55,7 @@ class ScriptedWorker final : public worker::Worker {
       Json events = Json::MakeArray();
       for (const double event : event_ns) events.Push(event);
       reply.Set("event_ns", std::move(events));
-      if (has_stage) reply.Set("stage", stage);
+      if (has_stage) reply.Set("stage", made ? stage : empty_stage.value_or(stage));
       if (has_meter) reply.Set("meter", meter);
     }
     return worker::Answer<Json>(std::move(reply));
@@ -70,6 +74,8 @@ class ScriptedWorker final : public worker::Worker {
   Json meter = Json::MakeObject();
   bool has_meter = true;
   Json stage = Findings(0, {}, 0);
+  std::optional<Json> empty_stage;  // of the batch without calls, where it is another
+  bool made = true;                 // which of the two was queued last
   bool has_stage = true;
   bool held = true;
   std::function<void()> on_go;
@@ -96,7 +102,8 @@ class CudaStopwatchTest : public testing::Test {
   }
   void Kernel(int64_t call, int64_t after, int64_t length) {
     const int64_t start = ScriptedMeter::Begin(call) + after;
-    meter_.Operation(ScriptedMeter::kKernel, own_, start, start + length);
+    meter_.Operation(ScriptedMeter::kKernel, own_, start, start + length, 7,
+                     ScriptedMeter::Launch(call) + 1);
   }
   Result<worker::Answer<BatchTimes>> Time() {
     worker_.meter = meter_.Report();
@@ -339,6 +346,87 @@ TEST_F(CudaStopwatchTest, CacheThatStaysSetAsideOutlivesTheCall) {
   const auto times = Time();
   ASSERT_TRUE(times->has_value());
   EXPECT_THAT((*times)->unsynchronised, HasSubstr("set aside for persisting lines"));
+}
+
+TEST_F(CudaStopwatchTest, AnAccessPolicyThatStaysOnTheStreamOutlivesTheCall) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  worker_.stage.Set("policies", int64_t{1});
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->unsynchronised, HasSubstr("access policy for the L2 cache"));
+  EXPECT_THAT((*times)->unsynchronised, HasSubstr("num_bytes = 0"));
+}
+
+Json Joined(double first, double second) {
+  return Findings(0, {}, 0).Set("joined_ns", Json::MakeArray().Push(first).Push(second));
+}
+
+TEST_F(CudaStopwatchTest, StreamsThatGoOnWhenTheCallsIsDoneAreNotItsOwnAffair) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  ASSERT_THAT(
+      stopwatch_->Prepare(worker_,
+                          {.lane = Lane::kCuda, .own_code = {"own"}, .launches_from_device = true}),
+      IsOk());
+  worker_.stage = Joined(44'000, 45'000);
+  worker_.empty_stage = Joined(2'000, 2'100);
+  auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->unsynchronised, HasSubstr("other streams went on for 42"));
+  // A wait for streams that are done takes little.
+  worker_.stage = Joined(3'500, 3'600);
+  times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_EQ((*times)->unsynchronised, "");
+}
+
+TEST_F(CudaStopwatchTest, WaitsForAllStreamsWhereKernelsLaunchKernelsAndOnlyThere) {
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  const auto joins = [this] {
+    EXPECT_THAT(Time(), IsOk());
+    std::vector<bool> asked;
+    for (const Json& request : worker_.asked) {
+      if (const auto join = request.Bool("join")) asked.push_back(*join);
+    }
+    worker_.asked.clear();
+    return asked;
+  };
+  EXPECT_THAT(joins(), ElementsAre(false, false));
+  meter_.conditionals = 1;
+  EXPECT_THAT(joins(), ElementsAre(false, false));
+  EXPECT_THAT(joins(), ElementsAre(true, true));
+  ASSERT_THAT(stopwatch_->Prepare(worker_, {.lane = Lane::kCuda, .launches_from_device = true}),
+              IsOk());
+  EXPECT_THAT(joins(), ElementsAre(true, true));
+}
+
+TEST_F(CudaStopwatchTest, ACallWhoseGraphsHaveConditionalNodesLastsAsLongAsItsEvents) {
+  Kernel(0, 2'000, 100);
+  Kernel(1, 2'000, 100);
+  meter_.conditionals = 1;
+  worker_.event_ns = {9'000, 9'500};
+  const auto times = Time();
+  ASSERT_TRUE(times->has_value());
+  EXPECT_THAT((*times)->time_ns, ElementsAre(6'000, 6'500));
+  EXPECT_THAT((*times)->device_ns, ElementsAre(6'000, 6'500));
+  EXPECT_DOUBLE_EQ((*times)->owner_ns[static_cast<size_t>(Owner::kOwn)], 12'500);
+  EXPECT_THAT((*times)->level, HasSubstr("conditional nodes"));
+}
+
+TEST_F(CudaStopwatchTest, RemembersThatOtherWorkersShowedHitsClearly) {
+  meter_.Probe(0);
+  meter_.Probe(1);
+  Kernel(0, 2'000, 3'000);
+  Kernel(1, 2'000, 4'000);
+  const std::vector<Tensor> tensors = {{.name = "x", .dtype = DType::kBF16, .sizes = {1 << 16}}};
+  in_ = *device_.MakeArena(device::LayOut(tensors));
+  worker_.stage = Findings(0, std::vector<int64_t>(2 * device::kProbedLines, 790), 64);
+  EXPECT_EQ((*Time())->coldness.clear_elsewhere, 0);
+  EXPECT_EQ((*Time())->coldness.clear_elsewhere, 0);
+  ASSERT_THAT(stopwatch_->Prepare(worker_, {.lane = Lane::kCuda, .own_code = {"own"}}), IsOk());
+  EXPECT_EQ((*Time())->coldness.clear_elsewhere, 2);
 }
 
 TEST_F(CudaStopwatchTest, DisturbsARandomPartOfTheGpu) {

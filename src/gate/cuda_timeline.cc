@@ -18,6 +18,7 @@ Result<MeteredModule> ParseModule(const Json& json) {
     if (!caller.is_string()) return Fail(ErrorKind::kInput, "meter: a caller is no text");
     module.callers.push_back(caller.as_string());
   }
+  if (json.Find("unreadable") != nullptr) module.unreadable = TRY(json.Bool("unreadable"));
   return module;
 }
 
@@ -35,8 +36,8 @@ Result<MeteredName> ParseName(const Json& json, size_t modules) {
 
 Result<MeteredOperation> ParseOperation(const Json& json, size_t names) {
   const auto is_int = [](const Json& field) { return field.is_int() && field.as_int() >= 0; };
-  if (!json.is_array() || json.array().size() != 6 || !std::ranges::all_of(json.array(), is_int)) {
-    return Fail(ErrorKind::kInput, "meter: an operation is not six numbers");
+  if (!json.is_array() || json.array().size() != 7 || !std::ranges::all_of(json.array(), is_int)) {
+    return Fail(ErrorKind::kInput, "meter: an operation is not seven numbers");
   }
   const Json::Array& fields = json.array();
   if (fields[0].as_int() > 2 || static_cast<size_t>(fields[1].as_int()) >= names ||
@@ -47,7 +48,9 @@ Result<MeteredOperation> ParseOperation(const Json& json, size_t names) {
                           .name = static_cast<size_t>(fields[1].as_int()),
                           .start_ns = fields[2].as_int(),
                           .end_ns = fields[3].as_int(),
-                          .stream = fields[4].as_int()};
+                          .stream = fields[4].as_int(),
+                          .correlation = fields[5].as_int(),
+                          .bytes = fields[6].as_int()};
 }
 
 enum class Part { kCandidate, kFlush, kMark, kProbe, kOther };
@@ -76,13 +79,22 @@ struct Window {
   int64_t begin = 0;  // start of the mark before the call
   int64_t end = 0;    // start of the mark behind the call
   int64_t next_flush = 0;
+  // What was launched between the two marks has a correlation between these.
+  int64_t launched_after = 0;
+  int64_t launched_before = 0;
+  int64_t stream = 0;  // of the marks
 };
+
+// Clocks of engines that copy may differ from those of the others by less than this.
+constexpr int64_t kClockSlackNs = 1000;
 
 // What the stage's own kernels show, in order. Gap i is what lies between the mark behind call
 // i - 1 and the one before call i.
 struct StageKernels {
   std::vector<int64_t> first_flush;  // start of a gap's first flush, by gap; -1 = none
   std::vector<int64_t> marks;        // starts
+  std::vector<int64_t> launches;     // correlations of the marks
+  int64_t stream = 0;                // of the marks
   std::vector<size_t> others;        // operations of the candidate
   size_t flushes = 0;
   size_t probes = 0;
@@ -115,6 +127,8 @@ StageKernels SortOut(const MeterReport& report, const std::string& stage_sha256,
         break;
       case Part::kMark:
         found.marks.push_back(operation.start_ns);
+        found.launches.push_back(operation.correlation);
+        found.stream = operation.stream;
         break;
     }
   }
@@ -143,8 +157,13 @@ Staged FindWindows(const MeterReport& report, const std::string& stage_sha256, s
     staged.flush_ns = static_cast<double>(found.flushing_ns) / static_cast<double>(calls);
   }
   for (size_t i = 0; i < calls; ++i) {
-    const Window window = {found.first_flush[i], found.marks[2 * i], found.marks[2 * i + 1],
-                           found.first_flush[i + 1]};
+    const Window window = {found.first_flush[i],
+                           found.marks[2 * i],
+                           found.marks[2 * i + 1],
+                           found.first_flush[i + 1],
+                           found.launches[2 * i],
+                           found.launches[2 * i + 1],
+                           found.stream};
     if (window.flush_start < 0 || window.next_flush < 0) {
       staged.fault = fmt::format("the meter's marks of call {} are out of order", i);
       return staged;
@@ -159,19 +178,29 @@ void Note(Timeline& timeline, std::string text) {
   if (timeline.unsynchronised.empty()) timeline.unsynchronised = std::move(text);
 }
 
-// PyTorch copies contiguous tensors by the driver, others by a kernel of its own.
-bool IsCopy(const MeterReport& report, const MeteredOperation& operation) {
-  if (operation.kind == MeteredKind::kMemcpy) return true;
-  const MeteredName& name = report.names[operation.name];
-  return operation.kind == MeteredKind::kKernel &&
-         name.name.find("direct_copy_kernel") != std::string::npos && !name.modules.empty() &&
-         std::ranges::all_of(name.modules, [&](size_t module) {
-           return report.modules[module].loader.ends_with("/libtorch_cuda.so");
-         });
+// Whether this is the copy of an output that has not been copied yet, whose size it takes away.
+bool Settles(const MeteredOperation& operation, const Window& window, std::vector<int64_t>& left) {
+  if (operation.kind != MeteredKind::kMemcpy || operation.bytes == 0) return false;
+  if (operation.stream != window.stream) return false;
+  if (operation.start_ns < window.end || operation.end_ns > window.next_flush + kClockSlackNs) {
+    return false;
+  }
+  const auto size = std::ranges::find(left, operation.bytes);
+  if (size == left.end()) return false;
+  left.erase(size);
+  return true;
 }
 
+// Of a kernel that may launch others; where the records do not number launches, nobody can tell.
+bool LaunchedWithin(const MeteredOperation& operation, const Window& window) {
+  if (operation.kind != MeteredKind::kKernel || window.launched_before == 0) return true;
+  return operation.correlation > window.launched_after &&
+         operation.correlation < window.launched_before;
+}
+
+// `left` is the sizes of outputs that may still be copied behind a call, by call.
 void Place(const MeterReport& report, size_t index, const std::vector<Window>& windows,
-           Settling settling, Timeline& timeline) {
+           Children children, std::vector<std::vector<int64_t>>& left, Timeline& timeline) {
   const MeteredOperation& operation = report.operations[index];
   const std::string& name = report.names[operation.name].name;
   // The last window whose mark came before this operation.
@@ -187,8 +216,7 @@ void Place(const MeterReport& report, size_t index, const std::vector<Window>& w
                             "next flush (stream {})",
                             name, operation.start_ns - window.next_flush, at, operation.stream));
   }
-  if (operation.start_ns >= window.end && settling == Settling::kCopies &&
-      IsCopy(report, operation)) {
+  if (Settles(operation, window, left[at])) {
     timeline.calls[at].settle_ns += static_cast<double>(operation.end_ns - operation.start_ns);
     return;
   }
@@ -197,6 +225,11 @@ void Place(const MeterReport& report, size_t index, const std::vector<Window>& w
     return Note(timeline, fmt::format("{} started {} ns after the stream of call {} was done "
                                       "(stream {})",
                                       name, operation.start_ns - window.end, at, operation.stream));
+  }
+  if (children == Children::kUnreported && !LaunchedWithin(operation, window)) {
+    return Note(timeline, fmt::format("{} ran in call {} but was not launched by its run(): when "
+                                      "the kernels end that it may launch, nobody knows",
+                                      name, at));
   }
   if (operation.end_ns > window.next_flush) {
     Note(timeline, fmt::format("{} of call {} was still running {} ns into the next flush "
@@ -224,7 +257,8 @@ Result<MeterReport> ParseMeterReport(const Json& json) {
   MeterReport report{.fault = TRY(json.String("fault")),
                      .dropped = TRY(json.Int("dropped")),
                      .outside = TRY(json.Int("outside")),
-                     .outside_name = TRY(json.String("outside_name"))};
+                     .outside_name = TRY(json.String("outside_name")),
+                     .conditionals = TRY(json.Int("conditionals"))};
   const Json* const modules = TRY(json.ArrayAt("modules"));
   for (const Json& module : modules->array()) report.modules.push_back(TRY(ParseModule(module)));
   const Json* const names = TRY(json.ArrayAt("names"));
@@ -240,7 +274,7 @@ Result<MeterReport> ParseMeterReport(const Json& json) {
 }
 
 Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256, size_t calls,
-                      Settling settling, Children children) {
+                      const std::vector<int64_t>& returned, Children children) {
   Timeline timeline;
   timeline.calls.resize(calls);
   if (!report.fault.empty()) {
@@ -260,8 +294,9 @@ Timeline CutIntoCalls(const MeterReport& report, const std::string& stage_sha256
   timeline.fault = staged.fault;
   timeline.flush_ns = staged.flush_ns;
   if (!timeline.fault.empty()) return timeline;
+  std::vector<std::vector<int64_t>> left(calls, returned);
   for (const size_t index : staged.others) {
-    Place(report, index, staged.windows, settling, timeline);
+    Place(report, index, staged.windows, children, left, timeline);
   }
   for (size_t i = 0; i < calls; ++i) {
     const int64_t end = children == Children::kUnreported ? staged.windows[i].end : 0;

@@ -147,6 +147,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
       PlanFor(options.effort, session.refill_s() + kCheckedShare * session.expect_s());
   Random random(static_cast<uint64_t>(RandomSeed()));
   std::map<Contestant*, Timing> timings;
+  const std::vector<Contestant*> all = contestants;
   size_t rounds = 0;
   for (Record record = Record::kWarmUp; !contestants.empty(); record = Record::kSamples) {
     for (Contestant* contestant : contestants) contestant->Quiet(bench.stopwatch);
@@ -189,6 +190,7 @@ Result<void> RunPerformance(Session& session, const Sol& sol, std::vector<Contes
     LeaveOutDecided(&contestants);
     TRY(MoveNowAndThen(session, ++rounds, &contestants));
   }
+  for (Contestant* contestant : all) contestant->Wake(bench.stopwatch);
   return {};
 }
 

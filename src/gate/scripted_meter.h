@@ -41,10 +41,17 @@ class ScriptedMeter {
     names_.Push(Json::MakeObject().Set("name", name).Set("modules", std::move(indices)));
     return static_cast<int64_t>(names_.array().size()) - 1;
   }
-  void Operation(int64_t kind, int64_t name, int64_t start, int64_t end, int64_t stream = 7) {
-    operations_.Push(
-        Json::MakeArray().Push(kind).Push(name).Push(start).Push(end).Push(stream).Push(
-            int64_t{0}));
+  // `launch` is its place in the order of launches, `bytes` those that a copy moves.
+  void Operation(int64_t kind, int64_t name, int64_t start, int64_t end, int64_t stream = 7,
+                 int64_t launch = 0, int64_t bytes = 0) {
+    operations_.Push(Json::MakeArray()
+                         .Push(kind)
+                         .Push(name)
+                         .Push(start)
+                         .Push(end)
+                         .Push(stream)
+                         .Push(launch)
+                         .Push(bytes));
   }
 
   // The stage of `calls` calls, call i's marks at Begin(i) and Begin(i) + 20 us.
@@ -52,8 +59,8 @@ class ScriptedMeter {
     Operation(kKernel, hold_, 0, 500'000);
     for (int64_t i = 0; i < calls; ++i) {
       Operation(kKernel, flush_, Begin(i) - 40'000, Begin(i) - 2'000);
-      Operation(kKernel, mark_, Begin(i), Begin(i) + 1'000);
-      Operation(kKernel, mark_, Begin(i) + 20'000, Begin(i) + 21'000);
+      Operation(kKernel, mark_, Begin(i), Begin(i) + 1'000, 7, Launch(i));
+      Operation(kKernel, mark_, Begin(i) + 20'000, Begin(i) + 21'000, 7, Launch(i) + 50);
     }
     Operation(kKernel, flush_, Begin(calls) - 40'000, Begin(calls) - 2'000);
   }
@@ -67,6 +74,8 @@ class ScriptedMeter {
   void Warm(int64_t call, int64_t after) {
     Operation(kKernel, warm_, Begin(call) + after, Begin(call) + after + 500);
   }
+  // The place of a call's first mark in the order of launches; its second comes 50 later.
+  static int64_t Launch(int64_t call) { return 100 + call * 100; }
   static int64_t Begin(int64_t call) { return 1'000'000 + call * 100'000; }
 
   Json Report() const {
@@ -75,6 +84,7 @@ class ScriptedMeter {
         .Set("dropped", dropped)
         .Set("outside", outside)
         .Set("outside_name", outside > 0 ? "kernel" : "")
+        .Set("conditionals", conditionals)
         .Set("module_count", 1)
         .Set("modules", modules_)
         .Set("names", names_)
@@ -84,6 +94,7 @@ class ScriptedMeter {
   std::string fault;
   int64_t dropped = 0;
   int64_t outside = 0;
+  int64_t conditionals = 0;
 
  private:
   Json modules_ = Json::MakeArray();

@@ -18,6 +18,7 @@
 #include "device/arena.h"
 #include "gate/clock_log.h"
 #include "gate/coldness.h"
+#include "gate/extensions.h"
 #include "model/verdict.h"
 #include "worker/worker.h"
 
@@ -69,14 +70,16 @@ struct Provenance {
   // Names of the kernels that the candidate's source defines in a DSL, read by the judge
   // (JitKernelNames in cuda_provenance.h). Empty for native lanes.
   std::vector<std::string> jit_kernels;
-  // Names of the __global__ functions in the clear text of the candidate's source
-  // (CudaKernelNames), for Python that builds an extension in its worker.
-  std::vector<std::string> cuda_kernels;
+  // Libraries that its Python built in the worker, by what building left there (FindExtensions).
+  std::vector<BuiltExtension> extensions;
   // Names of kernels in Python files that the worker's tools wrote into its scratch folder: what
   // another compiler generated (GeneratedKernels).
   std::vector<std::string> generated_kernels;
   // The candidate's library or source file as its worker sees it, e.g. "/candidate/candidate.so".
   std::string path;
+  // The folder that holds all of the candidate's on this machine, which is what a worker sees where
+  // there is no tree of its own for it; empty = unknown.
+  std::string stage;
 };
 
 // The machine is disturbed while this lives.

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "gate/ghost.h"
+#include "gate/kernel_source.h"
 #include "gate/recompile.h"
 #include "gate/scratch_files.h"
 #include "meter/cubin.h"
@@ -42,6 +43,17 @@ Result<std::string> UnexplainedCode(const std::vector<std::string>& ran, const f
       left.size(), ran.size(), left.begin()->substr(0, kShown));
 }
 
+std::string Unwitnessed(Lane lane, const Timing& timing) {
+  const bool own = timing.owner_ns[static_cast<size_t>(Owner::kOwn)] > 0;
+  if (!CompilesByTriton(lane) || !own || !timing.dsl_code.empty()) return "";
+  return fmt::format(
+      "no kernel came through the compiler of lane {}: what computes is an extension beside it, "
+      "for "
+      "which neither a ghost replay nor compiling again can speak. Judge it in lane torch (lane = "
+      "\"torch\" in candidate.toml), or its CUDA code in lane cuda",
+      LaneName(lane));
+}
+
 Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeOptions& options,
                           Timing* timing) {
   const bool asked = contestant.verdict.role == Role::kCandidate &&
@@ -50,6 +62,13 @@ Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeO
   if (!asked) return {};
   if (UsesTriton(contestant.candidate().lane)) {
     timing->refuted = TRY(UnexplainedCode(timing->dsl_code, contestant.scratch()));
+    if (timing->refuted.empty()) {
+      timing->refuted =
+          ForeignSource(timing->dsl_code, contestant.scratch(), contestant.own_source());
+    }
+    if (timing->refuted.empty()) {
+      timing->refuted = Unwitnessed(contestant.candidate().lane, *timing);
+    }
     if (!timing->refuted.empty()) return {};
     contestant.code = timing->dsl_code;
     if (!contestant.code.empty()) {

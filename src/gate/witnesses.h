@@ -21,6 +21,10 @@ namespace roofmark::gate {
 Result<std::string> UnexplainedCode(const std::vector<std::string>& ran,
                                     const std::filesystem::path& scratch);
 
+// Why no witness can speak for a candidate of a lane that Triton compiles: code of its own ran, and
+// none of it was Triton's. Empty where one can, or where nothing is claimed.
+std::string Unwitnessed(Lane lane, const Timing& timing);
+
 // Fills timing->refuted, and adds to its level what a witness could not say. The ghost replay comes
 // once for each candidate, on the first workload; compiling the code again (recompile.h) is only
 // begun, for what is in contestant.code then. Refills slot 0. Errors are the machine's.

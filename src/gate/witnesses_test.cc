@@ -35,5 +35,17 @@ TEST_F(UnexplainedCodeTest, IsWhatTheCompilerDidNotWrite) {
   EXPECT_THAT(*UnexplainedCode({other}, scratch_.path() / "missing"), HasSubstr("1 of 1"));
 }
 
+TEST(Unwitnessed, IsOwnCodeInALaneOfTritonsThatTritonDidNotMake) {
+  Timing timing;
+  EXPECT_EQ(Unwitnessed(Lane::kTriton, timing), "") << "nothing is claimed";
+  timing.owner_ns[static_cast<size_t>(Owner::kOwn)] = 1000;
+  EXPECT_THAT(Unwitnessed(Lane::kTriton, timing), HasSubstr("Judge it in lane torch"));
+  EXPECT_THAT(Unwitnessed(Lane::kGluon, timing), HasSubstr("compiler of lane gluon"));
+  EXPECT_EQ(Unwitnessed(Lane::kTorch, timing), "");
+  EXPECT_EQ(Unwitnessed(Lane::kCuda, timing), "");
+  timing.dsl_code = {"aa"};
+  EXPECT_EQ(Unwitnessed(Lane::kTriton, timing), "");
+}
+
 }  // namespace
 }  // namespace roofmark::gate

@@ -23,6 +23,8 @@ inline constexpr int kDomainDriver = 1;
 inline constexpr int kDomainRuntime = 2;
 inline constexpr int kDomainResource = 3;
 inline constexpr int kApiEnter = 0;
+inline constexpr uint32_t kConditionalHandleCreate = 722;  // cuGraphConditionalHandleCreate
+inline constexpr uint8_t kDeviceToDevice = 8;
 inline constexpr uint32_t kModuleLoaded = 6;
 inline constexpr uint32_t kFlushForced = 1;
 

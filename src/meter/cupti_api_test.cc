@@ -6,6 +6,7 @@
 
 #if __has_include(<cupti.h>) && __has_include(<cuda.h>)
 #include <cupti.h>
+#include <cupti_driver_cbid.h>
 
 namespace roofmark::meter {
 namespace {
@@ -24,6 +25,7 @@ SAME_OFFSET(cupti::ActivityKernel, end, RealKernel, end);
 SAME_OFFSET(cupti::ActivityKernel, stream_id, RealKernel, streamId);
 SAME_OFFSET(cupti::ActivityKernel, correlation_id, RealKernel, correlationId);
 SAME_OFFSET(cupti::ActivityKernel, name, RealKernel, name);
+SAME_OFFSET(cupti::ActivityMemcpy, copy_kind, RealMemcpy, copyKind);
 SAME_OFFSET(cupti::ActivityMemcpy, bytes, RealMemcpy, bytes);
 SAME_OFFSET(cupti::ActivityMemcpy, start, RealMemcpy, start);
 SAME_OFFSET(cupti::ActivityMemcpy, end, RealMemcpy, end);
@@ -44,6 +46,9 @@ static_assert(cupti::kKindConcurrentKernel == CUPTI_ACTIVITY_KIND_CONCURRENT_KER
 static_assert(cupti::kKindMemcpyPeer == CUPTI_ACTIVITY_KIND_MEMCPY2);
 static_assert(cupti::kDomainDriver == CUPTI_CB_DOMAIN_DRIVER_API);
 static_assert(cupti::kDomainRuntime == CUPTI_CB_DOMAIN_RUNTIME_API);
+static_assert(cupti::kConditionalHandleCreate ==
+              CUPTI_DRIVER_TRACE_CBID_cuGraphConditionalHandleCreate);
+static_assert(cupti::kDeviceToDevice == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD);
 static_assert(cupti::kApiEnter == CUPTI_API_ENTER);
 static_assert(cupti::kDomainResource == CUPTI_CB_DOMAIN_RESOURCE);
 static_assert(cupti::kModuleLoaded == CUPTI_CBID_RESOURCE_MODULE_LOADED);

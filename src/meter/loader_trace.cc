@@ -3,9 +3,15 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
 
 namespace roofmark::meter {
 namespace {
@@ -14,9 +20,44 @@ constexpr std::array<std::string_view, 9> kPlumbing = {
     "libcuda.so", "libcudart.so", "libcudart-", "libcupti.so",    "libroofmark_meter.so",
     "libc.so",    "libpthread",   "ld-linux",   "libcudadebugger"};
 
+// Where a program in the sandbox can put files (worker/file_tree.h), and names of files that are
+// elsewhere for everybody else.
+constexpr std::array<std::string_view, 5> kWritable = {"/scratch/", "/tmp/", "/dev/", "/proc/",
+                                                       "/memfd:"};
+
 std::string_view FileName(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool StartsWithAny(std::string_view text, const auto& starts) {
+  return std::ranges::any_of(starts,
+                             [text](std::string_view start) { return text.starts_with(start); });
+}
+
+// The mappings of this process, as text: "begin-end flags offset device inode  path".
+std::string ReadMaps() {
+  std::ostringstream text;
+  text << std::ifstream("/proc/self/maps").rdbuf();
+  return std::move(text).str();
+}
+
+std::string FileAt(const void* address, std::string_view maps) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  while (!maps.empty()) {
+    const std::string_view line = maps.substr(0, maps.find('\n'));
+    maps.remove_prefix(std::min(maps.size(), line.size() + 1));
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    const char* const last = line.data() + line.size();
+    const auto first = std::from_chars(line.data(), last, begin, 16);
+    if (first.ec != std::errc() || first.ptr == last) continue;
+    if (std::from_chars(first.ptr + 1, last, end, 16).ec != std::errc()) continue;
+    if (at < begin || at >= end) continue;
+    const size_t path = line.find('/');
+    return path == std::string_view::npos ? std::string() : std::string(line.substr(path));
+  }
+  return {};
 }
 
 // Calls `each` with what is known of each frame of this stack, nearest first, until it says false.
@@ -29,24 +70,53 @@ void WalkStack(Each each) {
     const char* const inside = static_cast<const char*>(frames[static_cast<size_t>(i)]) - 1;
     Dl_info info{};
     if (::dladdr(inside, &info) == 0 || info.dli_fname == nullptr) continue;
-    if (IsPlumbing(info.dli_fname)) continue;
-    if (!each(info)) return;
+    if (!each(info, inside)) return;
   }
+}
+
+// Where this library itself begins.
+const void* OwnBase() {
+  Dl_info info{};
+  return ::dladdr(reinterpret_cast<const void*>(&IsPlumbing), &info) == 0 ? nullptr
+                                                                          : info.dli_fbase;
 }
 
 }  // namespace
 
+// What is shown to a program in one of these places is mounted so that it cannot write there.
+bool ProgramMayWrite(std::string_view path) {
+  if (path.find('/') == std::string_view::npos) return false;
+  if (!path.starts_with('/') || path.ends_with(" (deleted)")) return true;
+  if (path.starts_with("/candidate/")) return true;
+  if (!StartsWithAny(path, kWritable)) return false;
+  struct statvfs place{};
+  return ::statvfs(std::string(path).c_str(), &place) != 0 || (place.f_flag & ST_RDONLY) == 0;
+}
+
 bool IsPlumbing(std::string_view path) {
-  const std::string_view name = FileName(path);
-  return std::ranges::any_of(kPlumbing,
-                             [name](std::string_view start) { return name.starts_with(start); });
+  return StartsWithAny(FileName(path), kPlumbing) && !ProgramMayWrite(path);
+}
+
+std::string MappedFile(const void* address) {
+  return FileAt(address, ReadMaps());
 }
 
 std::vector<std::string> CallingObjects(size_t limit) {
+  const void* const own = OwnBase();
+  const std::string maps = ReadMaps();
+  std::error_code ignored;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
   std::vector<std::string> objects;
-  WalkStack([&](const Dl_info& info) {
-    const std::string_view path = info.dli_fname;
-    if (std::ranges::find(objects, path) == objects.end()) objects.emplace_back(path);
+  WalkStack([&](const Dl_info& info, const void* inside) {
+    std::string path = FileAt(inside, maps);
+    const bool is_program = path.empty() || path == program;
+    if (is_program) path = info.dli_fname;
+    // A C library may be called libc.so.6 and be a link to libc-2.31.so.
+    const bool linked =
+        StartsWithAny(FileName(info.dli_fname), kPlumbing) && !ProgramMayWrite(path);
+    // The meter is a library wherever there is something to trace, but not in its own tests.
+    if (IsPlumbing(path) || linked || (info.dli_fbase == own && !is_program)) return true;
+    if (std::ranges::find(objects, path) == objects.end()) objects.push_back(std::move(path));
     return objects.size() < limit;
   });
   return objects;
@@ -54,7 +124,8 @@ std::vector<std::string> CallingObjects(size_t limit) {
 
 std::vector<std::string> CallingFunctions(size_t limit) {
   std::vector<std::string> functions;
-  WalkStack([&](const Dl_info& info) {
+  WalkStack([&](const Dl_info& info, const void* /*inside*/) {
+    if (IsPlumbing(info.dli_fname)) return true;
     std::string function(FileName(info.dli_fname));
     function += ':';
     if (info.dli_sname != nullptr) function += info.dli_sname;

@@ -55,11 +55,18 @@ void Meter::Attach() {
       status != 0) {
     return Fault("watching module loads", status);
   }
+  WatchConditionals();
   if (const auto status =
           api_.register_callbacks(&Meter::OnBufferRequested, &Meter::OnBufferCompleted);
       status != 0) {
     Fault("registering activity buffers", status);
   }
+}
+
+// Kernels in the bodies of conditional nodes may go unreported, so that there are such nodes is
+// told. A CUPTI that does not know the function is older than they are.
+void Meter::WatchConditionals() {
+  api_.enable_callback(1, subscriber_, cupti::kDomainDriver, cupti::kConditionalHandleCreate);
 }
 
 void Meter::Start() {
@@ -110,6 +117,7 @@ Testimony Meter::Drain() {
   testimony.dropped = std::exchange(dropped_, 0);
   testimony.outside = std::exchange(outside_, 0);
   testimony.outside_name = std::exchange(outside_name_, {});
+  testimony.conditionals = conditionals_;
   for (const std::string& name : names_) {
     const auto found = modules_by_kernel_.find(name);
     testimony.name_modules.push_back(found == modules_by_kernel_.end() ? std::vector<uint32_t>()
@@ -126,6 +134,7 @@ void Meter::WatchDomains(bool on) {
       Fault("watching calls of CUDA", status);
     }
   }
+  if (!on) WatchConditionals();
 }
 
 void Meter::StartWatching() {
@@ -146,8 +155,12 @@ Watched Meter::StopWatching() {
       .fault = fault_, .calls = std::exchange(calls_, {}), .stacks = std::exchange(stacks_, {})};
 }
 
-void Meter::AddCall(int domain, const cupti::ApiData& call) {
+void Meter::AddCall(int domain, uint32_t id, const cupti::ApiData& call) {
   if (call.site != cupti::kApiEnter || call.function == nullptr) return;
+  if (domain == cupti::kDomainDriver && id == cupti::kConditionalHandleCreate) {
+    const std::lock_guard lock(mutex_);
+    ++conditionals_;
+  }
   std::vector<std::string> stack;
   if (domain == cupti::kDomainDriver && Launches(call.function)) {
     stack = CallingFunctions(kMaxFrames);
@@ -160,7 +173,8 @@ void Meter::AddCall(int domain, const cupti::ApiData& call) {
 
 void Meter::OnCallback(void* user, int domain, uint32_t id, const void* data) {
   if ((domain == cupti::kDomainDriver || domain == cupti::kDomainRuntime) && data != nullptr) {
-    return static_cast<Meter*>(user)->AddCall(domain, *static_cast<const cupti::ApiData*>(data));
+    return static_cast<Meter*>(user)->AddCall(domain, id,
+                                              *static_cast<const cupti::ApiData*>(data));
   }
   if (domain != cupti::kDomainResource || id != cupti::kModuleLoaded || data == nullptr) return;
   const auto* resource = static_cast<const cupti::ResourceData*>(data);
@@ -175,12 +189,14 @@ void Meter::AddModule(std::string_view cubin) {
   record.bytes = cubin.size();
   record.callers = CallingObjects(kMaxCallers);
   if (!record.callers.empty()) record.loader = record.callers.front();
-  const std::vector<std::string> kernels = CubinKernels(cubin);
+  const CubinNames kernels = ReadCubinNames(cubin);
+  record.unreadable = !kernels.plain;
+  record.brought = ProgramMayWrite(record.loader);
 
   const std::lock_guard lock(mutex_);
   const auto index = static_cast<uint32_t>(modules_.size());
   modules_.push_back(std::move(record));
-  for (const std::string& kernel : kernels) modules_by_kernel_[kernel].push_back(index);
+  for (const std::string& kernel : kernels.names) modules_by_kernel_[kernel].push_back(index);
 }
 
 void Meter::OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_records) {
@@ -209,21 +225,32 @@ void Meter::AddRecord(const void* record) {
   switch (*static_cast<const int32_t*>(record)) {
     case cupti::kKindConcurrentKernel: {
       const auto* kernel = static_cast<const cupti::ActivityKernel*>(record);
-      operation = {OperationKind::kKernel, NameIndex(kernel->name), kernel->start, kernel->end,
-                   kernel->stream_id,      kernel->correlation_id};
+      operation = {.kind = OperationKind::kKernel,
+                   .name = NameIndex(kernel->name),
+                   .start_ns = kernel->start,
+                   .end_ns = kernel->end,
+                   .stream = kernel->stream_id,
+                   .correlation = kernel->correlation_id};
       break;
     }
     case cupti::kKindMemcpy:
     case cupti::kKindMemcpyPeer: {
       const auto* copy = static_cast<const cupti::ActivityMemcpy*>(record);
-      operation = {
-          OperationKind::kMemcpy, NameIndex("memcpy"), copy->start, copy->end, copy->stream_id, 0};
+      operation = {.kind = OperationKind::kMemcpy,
+                   .name = NameIndex("memcpy"),
+                   .start_ns = copy->start,
+                   .end_ns = copy->end,
+                   .stream = copy->stream_id,
+                   .bytes = copy->copy_kind == cupti::kDeviceToDevice ? copy->bytes : 0};
       break;
     }
     case cupti::kKindMemset: {
       const auto* set = static_cast<const cupti::ActivityMemset*>(record);
-      operation = {
-          OperationKind::kMemset, NameIndex("memset"), set->start, set->end, set->stream_id, 0};
+      operation = {.kind = OperationKind::kMemset,
+                   .name = NameIndex("memset"),
+                   .start_ns = set->start,
+                   .end_ns = set->end,
+                   .stream = set->stream_id};
       break;
     }
     default:

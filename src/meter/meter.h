@@ -27,6 +27,8 @@ struct ModuleRecord {
   std::string loader;                // path of the shared object that asked for it
   std::vector<std::string> callers;  // that object and those that called it, nearest first
   uint64_t bytes = 0;
+  bool brought = false;     // its loader is a file of the candidate's (ProgramMayWrite)
+  bool unreadable = false;  // it may hold kernels of names that are not known (ReadCubinNames)
 };
 
 enum class OperationKind { kKernel, kMemcpy, kMemset };
@@ -37,7 +39,8 @@ struct OperationRecord {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   uint32_t stream = 0;
-  uint32_t correlation = 0;
+  uint32_t correlation = 0;  // grows with the launches of the process; 0 for copies and fills
+  uint64_t bytes = 0;        // of a copy within the device; 0 for anything else
 };
 
 struct Testimony {
@@ -49,15 +52,17 @@ struct Testimony {
   uint64_t dropped = 0;       // records that CUPTI lost
   uint64_t outside = 0;       // operations between the last Drain or Discard and Start
   std::string outside_name;   // the first of them
+  uint64_t conditionals = 0;  // handles of conditional nodes that this process ever made
   uint64_t module_count = 0;  // all modules loaded, also those that ran nothing
 };
 
-// {"fault", "dropped", "outside", "outside_name", "module_count", "modules": [{sha256, loader,
-// callers, bytes}],
+// {"fault", "dropped", "outside", "outside_name", "conditionals", "module_count", "modules":
+// [{sha256, loader, callers, bytes}],
 //  "names": [{"name", "modules": [index]}],
-//  "operations": [[kind, name, start_ns, end_ns, stream, correlation]]}
+//  "operations": [[kind, name, start_ns, end_ns, stream, correlation, bytes]]}
 // with kind 0 kernel, 1 memcpy, 2 memset. Modules that ran nothing are listed only where there are
-// few modules in all (64).
+// few modules in all (64), or where they were brought or are unreadable, which a further key of
+// theirs says then.
 std::string TestimonyToJson(const Testimony& testimony);
 
 // Which functions of CUDA's driver and runtime were called while somebody watched.
@@ -93,8 +98,9 @@ class Meter {
  private:
   Meter() = default;
   static void OnCallback(void* user, int domain, uint32_t id, const void* data);
-  void AddCall(int domain, const cupti::ApiData& call);
+  void AddCall(int domain, uint32_t id, const cupti::ApiData& call);
   void WatchDomains(bool on);
+  void WatchConditionals();
   static void OnBufferRequested(uint8_t** buffer, size_t* size, size_t* max_records);
   static void OnBufferCompleted(void* context, uint32_t stream, uint8_t* buffer, size_t size,
                                 size_t valid);
@@ -119,6 +125,7 @@ class Meter {
   uint64_t dropped_ = 0;
   uint64_t outside_ = 0;
   std::string outside_name_;
+  uint64_t conditionals_ = 0;
   std::map<std::string, uint64_t> calls_;
   std::vector<std::vector<std::string>> stacks_;
 };

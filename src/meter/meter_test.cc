@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meter/meter.h"
 
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/files.h"
 #include "base/json.h"
 #include "base/testing.h"
 #include "meter/loader_trace.h"
@@ -25,14 +31,15 @@ TEST(Testimony, ListsOfManyModulesOnlyThoseThatRan) {
                            .start_ns = 10,
                            .end_ns = 20,
                            .stream = 7,
-                           .correlation = 3}};
+                           .correlation = 3,
+                           .bytes = 4096}};
   const auto json = Json::Parse(TestimonyToJson(testimony));
   ASSERT_THAT(json, IsOk());
   ASSERT_EQ((*json->ArrayAt("modules"))->array().size(), 1U);
   EXPECT_EQ(*(*json->ArrayAt("modules"))->array()[0].String("sha256"), "bb");
   const Json& name = (*json->ArrayAt("names"))->array()[1];
   EXPECT_EQ((*name.ArrayAt("modules"))->array()[0].as_int(), 0);
-  EXPECT_EQ((*json->ArrayAt("operations"))->array()[0].Dump(), "[0, 1, 10, 20, 7, 3]");
+  EXPECT_EQ((*json->ArrayAt("operations"))->array()[0].Dump(), "[0, 1, 10, 20, 7, 3, 4096]");
 }
 
 TEST(Testimony, ListsAllOfFewModules) {
@@ -41,6 +48,27 @@ TEST(Testimony, ListsAllOfFewModules) {
   const auto json = Json::Parse(TestimonyToJson(testimony));
   ASSERT_THAT(json, IsOk());
   EXPECT_EQ((*json->ArrayAt("modules"))->array().size(), 2U);
+}
+
+TEST(Testimony, ListsEveryModuleThatTheCandidateBrought) {
+  Testimony testimony;
+  testimony.modules.resize(65, {.sha256 = "aa", .loader = "/a.so"});
+  testimony.modules[3] = {.sha256 = "bb", .loader = "/candidate/c.so", .brought = true};
+  const auto json = Json::Parse(TestimonyToJson(testimony));
+  ASSERT_THAT(json, IsOk());
+  EXPECT_EQ((*json->ArrayAt("modules"))->array().size(), 1U);
+}
+
+TEST(Testimony, ListsEveryModuleThatMayHoldKernelsOfOtherNames) {
+  Testimony testimony;
+  testimony.modules.resize(65, {.sha256 = "aa", .loader = "/a.so"});
+  testimony.modules[64] = {.sha256 = "bb", .unreadable = true};
+  const auto json = Json::Parse(TestimonyToJson(testimony));
+  ASSERT_THAT(json, IsOk());
+  const auto& modules = (*json->ArrayAt("modules"))->array();
+  ASSERT_EQ(modules.size(), 1U);
+  EXPECT_EQ(*modules[0].String("sha256"), "bb");
+  EXPECT_TRUE(*modules[0].Bool("unreadable"));
 }
 
 TEST(Watched, BecomesJsonByFunctionWithTheStacksOfLaunches) {
@@ -77,6 +105,38 @@ TEST(LoaderTrace, FindsThisProgramOnItsOwnStack) {
   const auto objects = CallingObjects(4);
   ASSERT_FALSE(objects.empty());
   EXPECT_THAT(objects[0], HasSubstr("meter_test"));
+}
+
+TEST(LoaderTrace, SeesNoPlumbingInWhatTheProgramMayHaveWritten) {
+  for (const char* path : {"./libcudart-12.so", "x/libcuda.so.1", "/scratch/libcuda.so.1",
+                           "/tmp/none/libc.so.6", "/memfd:libcupti.so", "/proc/self/fd/libcuda.so",
+                           "/candidate/libcuda.so.1", "/usr/lib/libcuda.so (deleted)"}) {
+    EXPECT_FALSE(IsPlumbing(path)) << path;
+    EXPECT_TRUE(ProgramMayWrite(path)) << path;
+  }
+  EXPECT_FALSE(ProgramMayWrite("roofmark"));
+  EXPECT_FALSE(ProgramMayWrite("/usr/lib/libtorch_cuda.so"));
+}
+
+// A library that was opened by a relative path, under a name of somebody else's.
+TEST(LoaderTrace, KnowsTheWholePathOfALibraryThatWasOpenedByARelativeOne) {
+  namespace fs = std::filesystem;
+  EXPECT_EQ(MappedFile(nullptr), "");
+  const std::string real = MappedFile(reinterpret_cast<const void*>(&::getpid));
+  ASSERT_THAT(real, StartsWith("/"));
+  const TempDir folder = TempDir::Make("loader").value();
+  fs::copy_file(fs::path(real).parent_path() / "libm.so.6", folder.path() / "libtorch_cuda.so");
+  fs::create_symlink("libtorch_cuda.so", folder.path() / "libother.so");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  for (const char* name : {"./libtorch_cuda.so", "./libother.so"}) {
+    void* const opened = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(opened, nullptr) << ::dlerror();
+    const void* const inside = ::dlsym(opened, "feclearexcept");
+    EXPECT_EQ(MappedFile(inside), fs::canonical(folder.path() / "libtorch_cuda.so"));
+    ::dlclose(opened);
+  }
+  fs::current_path(before);
 }
 
 TEST(LoaderTrace, NamesFunctionsByTheirFile) {

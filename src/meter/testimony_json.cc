@@ -49,6 +49,9 @@ std::vector<uint32_t> ListedModules(const Testimony& testimony) {
   for (const auto& modules : testimony.name_modules) {
     for (const uint32_t module : modules) listed[module] = 0;
   }
+  for (size_t i = 0; i < listed.size(); ++i) {
+    if (testimony.modules[i].unreadable || testimony.modules[i].brought) listed[i] = 0;
+  }
   uint32_t next = 0;
   for (uint32_t& index : listed) {
     if (index != kUnlisted) index = next++;
@@ -63,14 +66,16 @@ void AppendModule(std::string& out, const ModuleRecord& module) {
   AppendString(out, module.loader);
   out += ",\"callers\":";
   AppendArray(out, module.callers, [&](const std::string& caller) { AppendString(out, caller); });
-  out += ",\"bytes\":" + std::to_string(module.bytes) + "}";
+  out += ",\"bytes\":" + std::to_string(module.bytes);
+  if (module.unreadable) out += ",\"unreadable\":true";
+  out += '}';
 }
 
 void AppendOperation(std::string& out, const OperationRecord& operation) {
   out += '[' + std::to_string(static_cast<int>(operation.kind)) + ',' +
          std::to_string(operation.name) + ',' + std::to_string(operation.start_ns) + ',' +
          std::to_string(operation.end_ns) + ',' + std::to_string(operation.stream) + ',' +
-         std::to_string(operation.correlation) + ']';
+         std::to_string(operation.correlation) + ',' + std::to_string(operation.bytes) + ']';
 }
 
 }  // namespace
@@ -82,6 +87,7 @@ std::string TestimonyToJson(const Testimony& testimony) {
   out += ",\"dropped\":" + std::to_string(testimony.dropped);
   out += ",\"outside\":" + std::to_string(testimony.outside) + ",\"outside_name\":";
   AppendString(out, testimony.outside_name);
+  out += ",\"conditionals\":" + std::to_string(testimony.conditionals);
   out += ",\"module_count\":" + std::to_string(testimony.module_count);
   std::vector<ModuleRecord> modules;
   for (size_t i = 0; i < listed.size(); ++i) {

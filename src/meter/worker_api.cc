@@ -125,6 +125,12 @@ int roofmark_stage_begin(void* stream, int calls, uint64_t hold_ns) {
                                    static_cast<int64_t>(hold_ns)));
 }
 
+int roofmark_stage_join(int join) {
+  if (State().stage == nullptr) return Fails("the stage is not open");
+  State().stage->JoinContext(join != 0);
+  return 0;
+}
+
 int roofmark_stage_probe(uint64_t base, const uint64_t* offsets, uint64_t count) {
   return State().stage == nullptr ? Fails("the stage is not open")
                                   : Done(State().stage->Probe(base, std::span(offsets, count)));

@@ -23,6 +23,8 @@ int roofmark_cuda_synchronize(void);
 
 // The stage of timed calls (device/cuda_stage.h), from the cubin that the judge compiled.
 int roofmark_stage_open(const char* cubin, uint64_t cubin_bytes, uint64_t flush_bytes);
+// Whether, from the next batch on, a call's mark waits for the whole context (0 or 1).
+int roofmark_stage_join(int join);
 int roofmark_stage_begin(void* stream, int calls, uint64_t hold_ns);
 // Of the call whose roofmark_stage_before comes next: lines of its operands whose coldness is
 // probed, and operands that are to be warm.

@@ -193,6 +193,7 @@ Result<Json> CudaWorkerDevice::Queue(const Json& request, size_t calls,
   }
   if (meter_.start != nullptr) meter_.start();
   const auto start = std::chrono::steady_clock::now();
+  stage_->JoinContext(request.Find("join") != nullptr && TRY(request.Bool("join")));
   TRY(stage_->Begin(stream_, static_cast<int>(calls), TRY(request.Int("hold_ns"))));
   for (size_t i = 0; i < calls; ++i) {
     TRY(BeforeCall(named_calls[i]));

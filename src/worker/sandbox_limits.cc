@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -171,6 +172,11 @@ Result<void> FilterSystemCalls(const SandboxSpec& spec) {
   TRY(add(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
                            SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI)),
           "ioctl"));
+  // The judge lets a held candidate go on by SIGCONT, right after it has laid a call's inputs: no
+  // code of the candidate is to run for that. Asking for the handler (no new one) is allowed.
+  TRY(add(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(rt_sigaction), 2,
+                           SCMP_A0(SCMP_CMP_EQ, SIGCONT), SCMP_A1(SCMP_CMP_NE, 0)),
+          "rt_sigaction"));
   return add(seccomp_load(filter.get()), "load");
 }
 

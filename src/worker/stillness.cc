@@ -89,6 +89,11 @@ bool IsStopped(pid_t pid) {
   return fields.empty() || fields[0] == "T";
 }
 
+bool WaitsInTheKernel(pid_t pid) {
+  const std::vector<std::string> fields = StatFields(FolderOf(pid));
+  return !fields.empty() && fields[0] == "D";
+}
+
 bool Runs(const fs::path& task) {
   const std::vector<std::string> fields = StatFields(task);
   return !fields.empty() && fields[0] == "R";
@@ -144,13 +149,14 @@ void Stillness::Signal(int signal) const {
   for (const pid_t pid : processes_) ::kill(pid, signal);
 }
 
-void Stillness::Hold() {
+bool Stillness::Hold() {
   held_ = true;
   Signal(SIGSTOP);
   const Clock::time_point begin = Clock::now();
   while (!IsStopped(worker_) && Clock::now() - begin < kStopPatience) {
   }
   for (int i = 0; i < kMostSearches && LookAgain(); ++i) Signal(SIGSTOP);
+  return IsStopped(worker_) || !WaitsInTheKernel(worker_);
 }
 
 void Stillness::Release() {
@@ -171,6 +177,12 @@ int64_t Stillness::OthersNs() const {
   int64_t total = 0;
   for (const fs::path& task : OtherTasks()) total += TaskRanNs(task);
   return total;
+}
+
+std::map<fs::path, int64_t> Stillness::OthersByThread() const {
+  std::map<fs::path, int64_t> used;
+  for (const fs::path& task : OtherTasks()) used[task] = TaskRanNs(task);
+  return used;
 }
 
 int64_t Stillness::OtherProcessesNs() const {

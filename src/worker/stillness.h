@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <vector>
 
 namespace roofmark::worker {
@@ -22,8 +23,9 @@ class Stillness {
   Stillness& operator=(const Stillness&) = delete;
 
   // Stops all of them, those that were started meanwhile too, and returns when the worker has
-  // stopped (or a few milliseconds later).
-  void Hold();
+  // stopped (or a few milliseconds later). False where it waits in the kernel for a child that runs
+  // in its place (vfork): such a process does not stop, and its memory changes meanwhile.
+  bool Hold();
   // Lets them go on. Does nothing where nothing is held.
   void Release();
 
@@ -32,6 +34,8 @@ class Stillness {
   int64_t OthersNs() const;
   // Of that, what other processes than the worker's have used.
   int64_t OtherProcessesNs() const;
+  // What each of those threads has used so far, by its folder below /proc; exact while held.
+  std::map<std::filesystem::path, int64_t> OthersByThread() const;
   // How many threads those are.
   int64_t Others() const;
   // How long the worker's main thread has stood in line for a processor so far.

@@ -111,7 +111,7 @@ Result<Batch> RunBatch(const WorkerSide& side, device::cu::Stream stream, int ca
 
 Result<gate::Timeline> TimelineOf(const Batch& batch, const std::string& stage_hash, int calls) {
   const auto report = TRY(gate::ParseMeterReport(TRY(Json::Parse(batch.testimony))));
-  return gate::CutIntoCalls(report, stage_hash, static_cast<size_t>(calls), gate::Settling::kNone);
+  return gate::CutIntoCalls(report, stage_hash, static_cast<size_t>(calls), {});
 }
 
 std::vector<double> SpansOf(const gate::Timeline& timeline) {

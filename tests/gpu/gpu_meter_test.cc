@@ -106,7 +106,7 @@ class GpuMeter : public GpuTest {
     return *gate::ParseMeterReport(*ReadJson(At("out.json")));
   }
   gate::Timeline Cut(const gate::MeterReport& report) const {
-    return gate::CutIntoCalls(report, meter::CubinHash(stage_), kCalls, gate::Settling::kNone);
+    return gate::CutIntoCalls(report, meter::CubinHash(stage_), kCalls, {});
   }
 
   TempDir folder_ = *TempDir::Make("roofmark-gpu-test");

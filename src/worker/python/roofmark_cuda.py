@@ -218,6 +218,7 @@ class Device:
         self._calls = calls
         stream = torch.cuda.current_stream().cuda_stream
         library.roofmark_meter_start()
+        self._check(library.roofmark_stage_join(int(request.get("join", False))))
         start = time.perf_counter_ns()
         self._check(library.roofmark_stage_begin(stream, calls, request["hold_ns"]))
         for number in range(calls):
