@@ -264,7 +264,8 @@ def plain(text):
 def show(line):
     mark = "ok  " if line["right"] else "OPEN" if "open" in line else "BAD "
     classes = ",".join(line["class"]) or "honest"
-    print(f"{mark} {line['program']:52} {classes:9} {line['outcome']:16} {plain(line['reason'][:110])}")
+    reason = plain(line["reason"][:110])
+    print(f"{mark} {line['program']:52} {classes:9} {line['outcome']:16} {reason}")
     if not line["right"]:
         print(f"     {line['wrong']}; expected {', '.join(line['expected'])}: {line['what']}")
     sys.stdout.flush()

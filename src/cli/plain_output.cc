@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 
 #include "base/text.h"
 
@@ -53,6 +54,7 @@ std::string Shown(std::string_view text) {
 }
 
 struct Stream {
+  explicit Stream(int descriptor) : fd(descriptor) {}
   int fd;
   PlainText text;
 };
@@ -98,8 +100,8 @@ std::string PlainText::Rest() {
 
 void MakeOutputPlain() {
   // Never destroyed: the C library flushes when all destructors have run.
-  static auto* const out = new Stream{.fd = STDOUT_FILENO, .text = {}};
-  static auto* const err = new Stream{.fd = STDERR_FILENO, .text = {}};
+  static Stream* const out = std::make_unique<Stream>(STDOUT_FILENO).release();
+  static Stream* const err = std::make_unique<Stream>(STDERR_FILENO).release();
   if (std::FILE* const file = Open(out, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF)) {
     std::fflush(stdout);
     stdout = file;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries a library that somebody else compiled in an array, writes it to where the judge's own stage
-// would lie (/tmp/run, under the judge's name for what it built), and loads it from there.
+// Carries a library that somebody else compiled in an array, writes it to where the judge's own
+// stage would lie (/tmp/run, under the judge's name for what it built), and loads it from there.
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is right on one shape, and says of the others, in the worker's own words, that this machine cannot
-judge them: such verdicts would be in no rate."""
+"""Is right on one shape, and says of the others, in the worker's own words, that this machine
+cannot judge them: such verdicts would be in no rate."""
 
 import torch
 from roofmark_arenas import Refusal

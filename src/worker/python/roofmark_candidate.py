@@ -368,8 +368,8 @@ class Worker:
         return found
 
     def require(self, request, _fds):
-        """Refuses as unsupported where the lane's compiler is missing. Comes before load, as long as
-        no code of the candidate has run: later, the judge would not believe it."""
+        """Refuses as unsupported where the lane's compiler is missing. Comes before load, as long
+        as no code of the candidate has run: later, the judge would not believe it."""
         roofmark_static.require_compiler(request)
         return {}
 

@@ -4,8 +4,8 @@
 A reference that lists such a regime in its _REGIMES realises it itself; one that names inputs in
 _BOUND gets those as they were drawn, since their values only make sense together. One that names
 inputs in _ROWS says that what it computes of a row (of their first dimension) depends on no other
-row of them, and gets the regime "mixed": else every row is of the same kind, and a program that looks
-at one of them knows all.
+row of them, and gets the regime "mixed": else every row is of the same kind, and a program that
+looks at one of them knows all.
 """
 
 import torch
