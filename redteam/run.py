@@ -256,10 +256,16 @@ def by_itself(group):
     return group[0]["gate"] == "performance" or (group[0]["alone"] and not is_input)
 
 
+def plain(text):
+    """Without what a terminal would obey: reasons repeat the words of programs that cheat."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
 def show(line):
     mark = "ok  " if line["right"] else "OPEN" if "open" in line else "BAD "
     classes = ",".join(line["class"]) or "honest"
-    print(f"{mark} {line['program']:52} {classes:9} {line['outcome']:16} {line['reason'][:110]}")
+    reason = plain(line["reason"][:110])
+    print(f"{mark} {line['program']:52} {classes:9} {line['outcome']:16} {reason}")
     if not line["right"]:
         print(f"     {line['wrong']}; expected {', '.join(line['expected'])}: {line['what']}")
     sys.stdout.flush()

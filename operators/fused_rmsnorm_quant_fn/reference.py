@@ -3,3 +3,5 @@
 inputs that show a wrong one. roofmark_ref/fused_rmsnorm_quant.py states it for both formats."""
 
 from roofmark_ref.fused_rmsnorm_quant import inputs, reference  # noqa: F401
+
+_ROWS = ("x", "residual")  # of these, each row is computed by itself

@@ -9,6 +9,8 @@ import torch
 
 from roofmark_ref import rows
 
+_ROWS = ("x",)  # of these, each row is computed by itself
+
 
 def inputs(shape, seed, regime, device):
     """x [tokens, hidden], bf16: rows of rows.stream. Under offset the sum of a row's squares is

@@ -8,6 +8,7 @@ out[t] = sum over choices j of expert_outputs[t, j], in float32, rounded once to
 import torch
 
 _REGIMES = ("typical", "heavy_tail", "offset")
+_ROWS = ("expert_outputs",)  # of these, each row is computed by itself
 _CHUNK = 1 << 26  # elements that are drawn or widened at a time
 
 

@@ -8,6 +8,7 @@ in descending order with the ids of their experts, not divided by their sum.
 import torch
 
 _REGIMES = ("typical", "heavy_tail", "offset", "masked")
+_ROWS = ("gating_output",)  # of these, each row is computed by itself
 _APART = 2e-3  # logits of a row differ by at least this much: far more than rounding moves them
 _BANNED = -1e30  # a logit that grouped routing has ruled out
 

@@ -3,3 +3,5 @@
 a wrong one. roofmark_ref/per_token_group_quant_fp8.py states it for both formats."""
 
 from roofmark_ref.per_token_group_quant_fp8 import inputs, reference  # noqa: F401
+
+_ROWS = ("x",)  # of these, each row is computed by itself

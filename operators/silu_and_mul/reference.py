@@ -8,6 +8,7 @@ out = silu(gate) * value, silu(g) = g / (1 + exp(-g)), in float32, rounded once 
 import torch
 
 _REGIMES = ("typical", "heavy_tail", "offset")
+_ROWS = ("x",)  # of these, each row is computed by itself
 
 
 def inputs(shape, seed, regime, device):

@@ -9,6 +9,7 @@ the next, so exactly top_k entries of a row stay.
 import torch
 
 _REGIMES = ("typical", "heavy_tail", "offset", "masked")
+_ROWS = ("logits",)  # of these, each row is computed by itself
 _CHUNK = 1 << 26  # elements handled at a time
 _BANNED = -1e30  # a logit that an earlier filter has ruled out
 

@@ -11,6 +11,10 @@
 namespace roofmark::cli {
 namespace {
 
+constexpr std::string_view kOfBaseline =
+    "it calls itself a baseline: two baselines are compared, and no candidate is shown to be "
+    "better";
+
 // A total is about all workloads, so it has no shape and no phase.
 Json LineOf(const Against& against, const std::string& op, const std::string& candidate) {
   Json json = AgainstToJson(against);
@@ -54,8 +58,9 @@ void AgainstReport::Add(const Verdict& verdict, Format format) {
     return one.candidate == verdict.candidate && one.hash == verdict.candidate_hash;
   });
   if (side == sides_.end()) {
-    side = sides_.insert(sides_.end(),
-                         {.candidate = verdict.candidate, .hash = verdict.candidate_hash});
+    side = sides_.insert(
+        sides_.end(),
+        {.candidate = verdict.candidate, .hash = verdict.candidate_hash, .role = verdict.role});
   }
   side->lines.push_back({.weight = workload == workloads_.end() ? 0 : workload->weight.value,
                          .operator_name = verdict.operator_name,
@@ -63,6 +68,7 @@ void AgainstReport::Add(const Verdict& verdict, Format format) {
   if (format == Format::kJson) {
     Json line = LineOf(*verdict.against, verdict.operator_name, verdict.candidate);
     line.Set("shape", verdict.shape).Set("phase", PhaseName(verdict.phase)).Set("total", false);
+    line.Set("of_baseline", verdict.role == Role::kBaseline);
     fmt::print("{}\n", line.Dump());
   } else {
     fmt::print("    against {}: {}\n", verdict.against->baseline, AgainstText(*verdict.against));
@@ -81,12 +87,18 @@ AgainstSummary AgainstReport::FinishSide(const Side& side, Format format) const 
     Json line = LineOf(total, side.lines.front().operator_name, side.candidate);
     line.Set("total", true)
         .Set("workloads", static_cast<int64_t>(side.lines.size()))
-        .Set("not_slower_anywhere", not_slower);
+        .Set("not_slower_anywhere", not_slower)
+        .Set("of_baseline", side.role == Role::kBaseline);
     fmt::print("{}\n", line.Dump());
   } else {
     fmt::print("{}", TotalText(side.lines.size(), side.candidate, total, not_slower));
+    if (side.role == Role::kBaseline) fmt::print("    {}\n", kOfBaseline);
   }
-  return {.candidate = side.candidate, .hash = side.hash, .total = total, .not_slower = not_slower};
+  return {.candidate = side.candidate,
+          .hash = side.hash,
+          .role = side.role,
+          .total = total,
+          .not_slower = not_slower};
 }
 
 std::vector<AgainstSummary> AgainstReport::Finish(Format format) const {

@@ -23,9 +23,13 @@ std::string TotalText(size_t workloads, const std::string& candidate, const Agai
 struct AgainstSummary {
   std::string candidate;
   std::string hash;
+  Role role = Role::kCandidate;
   Against total;
   bool not_slower = false;  // shown on every weighted workload
-  bool better() const { return not_slower && total.standing == Standing::kFaster; }
+  // Never where it calls itself a baseline: it was not asked whose code runs.
+  bool better() const {
+    return role == Role::kCandidate && not_slower && total.standing == Standing::kFaster;
+  }
 };
 
 class AgainstReport {
@@ -48,6 +52,7 @@ class AgainstReport {
   struct Side {
     std::string candidate;
     std::string hash;
+    Role role = Role::kCandidate;
     std::vector<Line> lines;
   };
 

@@ -131,6 +131,7 @@ struct JudgeArgs {
   fs::path store = "roofmark.db";
   bool sanitize = false;  // one more call under compute-sanitizer
   double require_adoption = 0.95;
+  bool hold_baselines = false;  // --require-adoption was given: whoever is judged is held to it
   double timeout_s = 20;
   std::vector<fs::path> all;  // folders of candidates, instead of candidates
   bool listen = false;        // jobs as lines on stdin, instead of candidates

@@ -318,8 +318,11 @@ void AddJudge(CLI::App* app, Chosen* chosen) {
                        "reproduce a verdict of the store by its number, or all, from its archive");
   verb->add_flag("--no-run", args->no_run, "with --regrade: compute the numbers anew, no more")
       ->needs(regrade);
-  verb->add_option("--require-adoption", args->require_adoption, "least adoption of a candidate")
-      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--require-adoption", args->require_adoption,
+                   "least adoption of a candidate; given, it is asked of files that call\n"
+                   "themselves a baseline, too")
+      ->check(CLI::Range(0.0, 1.0))
+      ->each([args](const std::string& /*value*/) { args->hold_baselines = true; });
   AddJson(verb, &args->format);
 }
 

@@ -132,6 +132,8 @@ struct Summary {
   size_t verdicts = 0;
   size_t passed = 0;
   size_t skipped = 0;
+  size_t baselines = 0;  // verdicts of candidates that are one by their own word
+  size_t refused_baselines = 0;
   size_t not_better = 0;  // of those that were compared with a baseline
   std::vector<std::string> errors;
 };
@@ -216,6 +218,11 @@ class Pool {
       summary_.verdicts += static_cast<size_t>(TRY(line.Int("verdicts")));
       summary_.passed += static_cast<size_t>(TRY(line.Int("passed")));
       summary_.skipped += static_cast<size_t>(TRY(line.Int("skipped")));
+      if (const Json* const baselines = line.Find("baselines")) {
+        const auto verdicts = static_cast<size_t>(TRY(baselines->Int("verdicts")));
+        summary_.baselines += verdicts;
+        summary_.refused_baselines += verdicts - static_cast<size_t>(TRY(baselines->Int("passed")));
+      }
       TRY(TakeTotal(line, id));
     }
     progress_.Show(++done_, total_, id);
@@ -351,13 +358,15 @@ Result<int> JudgeAll(const JudgeArgs& args) {
   for (const std::string& message : left_out) fmt::print(stderr, "left out: {}\n", message);
   if (args.format == Format::kText) {
     fmt::print(
-        "{} candidates, {} verdicts, {} not passed, {} known already, {} errors, {} left "
+        "{} candidates, {} verdicts, {} not passed{}, {} known already, {} errors, {} left "
         "out; kept in {}\n",
-        summary.candidates, summary.verdicts, summary.verdicts - summary.passed, summary.skipped,
+        summary.candidates, summary.verdicts, summary.verdicts - summary.passed,
+        OfBaselines(summary.baselines, summary.refused_baselines), summary.skipped,
         summary.errors.size(), left_out.size(), args.store.string());
   }
   if (!summary.errors.empty()) return 3;
-  return summary.passed == summary.verdicts && summary.not_better == 0 ? 0 : 1;
+  const size_t refused = summary.verdicts - summary.passed + summary.refused_baselines;
+  return refused == 0 && summary.not_better == 0 ? 0 : 1;
 }
 
 }  // namespace roofmark::cli

@@ -46,6 +46,7 @@ Result<int> JudgeListen(const JudgeArgs& args) {
       .against = args.against,
       .mode = TRY(ModeOf(args)),
       .alias = args.alias,
+      .hold_baselines = args.hold_baselines,
       .waiting = TellWhoMeasures};
   for (const Workload& workload : defaults.workloads) options.shapes.insert(workload.Id());
   pipeline::Recorder recorder =

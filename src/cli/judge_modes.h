@@ -30,6 +30,9 @@ void TellWhoMeasures(const std::string& holder);
 
 // A verdict as one line for people, with its reason below.
 std::string VerdictLine(const Verdict& verdict);
+// What a count of verdicts says of those that are of files which call themselves a baseline, and so
+// were not asked for adoption; empty where there are none.
+std::string OfBaselines(size_t verdicts, size_t refused);
 
 // The candidates below a folder: folders with candidate.toml, and single sources outside of them.
 // Sorted; hidden files and folders are not looked into.

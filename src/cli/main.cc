@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/args.h"
+#include "cli/plain_output.h"
 #include "worker/launcher.h"
 
 namespace roofmark::cli {
@@ -29,6 +30,7 @@ struct Dispatch {
 
 int main(int argc, char** argv) {
   if (const auto code = roofmark::worker::MaybeRunWorker(argc, argv)) return *code;
+  roofmark::cli::MakeOutputPlain();
   const auto parsed = roofmark::cli::ParseCommandLine(argc, argv);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
   const auto result = std::visit(roofmark::cli::Dispatch{}, std::get<roofmark::cli::Args>(parsed));

@@ -53,6 +53,10 @@ std::vector<FitnessItem> Compared(const AgainstSummary* compared) {
     return {Item("not_slower", false, "nothing was compared"),
             Item("faster_in_total", false, "nothing was compared")};
   }
+  if (compared->role == Role::kBaseline) {
+    constexpr const char* kWhy = "it calls itself a baseline, and is compared as one";
+    return {Item("not_slower", false, kWhy), Item("faster_in_total", false, kWhy)};
+  }
   const Against& total = compared->total;
   std::string sum(StandingName(total.standing));
   if (total.ratio) {

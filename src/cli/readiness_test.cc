@@ -81,6 +81,16 @@ TEST(Checklist, WantsAdoptionThatWasSeen) {
   EXPECT_EQ(Of(Checklist({half}, &better, 0.5), "adoption"), Answer::kYes);
 }
 
+TEST(Checklist, TakesNoComparisonOfACandidateThatCallsItselfABaseline) {
+  AgainstSummary summary = Better();
+  EXPECT_TRUE(summary.better());
+  summary.role = Role::kBaseline;
+  EXPECT_FALSE(summary.better());
+  const std::vector<FitnessItem> items = Checklist({Fit("a")}, &summary, 0.95);
+  EXPECT_EQ(Of(items, "not_slower"), Answer::kNo);
+  EXPECT_EQ(Of(items, "faster_in_total"), Answer::kNo);
+}
+
 TEST(Checklist, WantsBothClaimsOfTheComparison) {
   AgainstSummary summary = Better();
   summary.not_slower = false;

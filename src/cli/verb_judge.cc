@@ -58,6 +58,7 @@ Result<std::vector<pipeline::Entry>> ReadEntries(const JudgeArgs& args, DeviceKi
     entries.push_back({.operator_name = TRY(OperatorOf(path, args, suite)),
                        .candidate = TRY(candidate::ReadCandidate(path))});
     entries.back().candidate.operator_alias = args.alias;
+    if (args.hold_baselines) entries.back().candidate.role = Role::kCandidate;
   }
   TRY(AddBaseline(args, suite, &entries));
   TRY(pipeline::AgreeOnMode(TRY(ModeOf(args)), device, &entries));
@@ -108,6 +109,25 @@ double LineErrorRate(const std::vector<Workload>& workloads,
   const size_t lines = (judged + 1) * candidates;
   return gate::kComparisonErrorRate / static_cast<double>(lines);
 }
+
+// Of candidates, and apart from them of those that call themselves a baseline.
+struct Counts {
+  size_t verdicts = 0;
+  size_t refused = 0;
+  size_t baselines = 0;
+  size_t refused_baselines = 0;
+
+  void Add(const Verdict& verdict, bool is_against) {
+    if (!is_against && verdict.role == Role::kBaseline) {
+      ++baselines;
+      refused_baselines += verdict.passed() ? 0 : 1;
+      return;
+    }
+    ++verdicts;
+    refused += is_against || verdict.passed() ? 0 : 1;
+  }
+  bool all_passed() const { return refused + refused_baselines == 0; }
+};
 
 void Print(const Verdict& verdict, const std::string& machine, Format format) {
   fmt::print("{}\n", format == Format::kJson
@@ -185,10 +205,19 @@ std::string VerdictLine(const Verdict& verdict) {
                         verdict.attainment->low, verdict.attainment->high);
   }
   if (verdict.shares) line += fmt::format("  adoption {:.0f} %", 100 * Adoption(*verdict.shares));
+  if (verdict.role == Role::kBaseline) line += "  (a baseline: adoption is not asked)";
   if (!verdict.reason.empty()) {
     line += fmt::format("\n    {}", ValidUtf8(verdict.reason.substr(0, verdict.reason.find('\n'))));
   }
   return line;
+}
+
+std::string OfBaselines(size_t verdicts, size_t refused) {
+  if (verdicts == 0) return {};
+  return fmt::format(
+      ", beside {} of baselines by their own word, {} not passed (--require-adoption holds them, "
+      "too)",
+      verdicts, refused);
 }
 
 Result<std::optional<Mode>> ModeOf(const JudgeArgs& args) {
@@ -223,7 +252,7 @@ Result<int> Judge(const JudgeArgs& args) {
   const double line_error_rate = LineErrorRate(workloads, entries);
   AgainstReport against(workloads, line_error_rate);
   Readiness readiness(args.require_adoption);
-  size_t refused = 0;
+  Counts counts;
   {
     Progress progress("judging");
     const gate::JudgeOptions options{
@@ -242,7 +271,7 @@ Result<int> Judge(const JudgeArgs& args) {
                              Print(verdict, recorder.machine_id(), args.format);
                              against.Add(verdict, args.format);
                              if (!is_baseline(verdict)) readiness.Add(verdict);
-                             refused += is_baseline(verdict) || verdict.passed() ? 0 : 1;
+                             counts.Add(verdict, is_baseline(verdict));
                              progress.Show(done, total,
                                            verdict.operator_name + "/" + verdict.shape);
                              return {};
@@ -252,11 +281,11 @@ Result<int> Judge(const JudgeArgs& args) {
   const bool better = std::ranges::all_of(compared, &AgainstSummary::better);
   const bool ready = args.require.empty() || readiness.Finish(compared, args.format);
   if (args.format == Format::kText) {
-    fmt::print("{} verdicts, {} not passed; kept in {}\n", recorder.count(), refused,
-               args.store.string());
+    fmt::print("{} verdicts, {} not passed{}; kept in {}\n", counts.verdicts, counts.refused,
+               OfBaselines(counts.baselines, counts.refused_baselines), args.store.string());
   }
   if (args.timings) PrintTimings(recorder.count(), args.format);
-  return refused == 0 && better && ready ? 0 : 1;
+  return counts.all_passed() && better && ready ? 0 : 1;
 }
 
 }  // namespace roofmark::cli

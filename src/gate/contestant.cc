@@ -298,7 +298,13 @@ Result<bool> Contestant::StartWorker() {
     return TRY_IN(FreshWorker(), "starting a worker for " + candidate_.name);
   };
   if (!TRY(Watched(start, &worker_))) return false;
-  return Ask(LoadRequest(), kInitTimeoutS);
+  const Json load = LoadRequest();
+  // Whether the lane's compiler is here is asked as long as the candidate has no say in the answer.
+  if (!IsNative(candidate_.lane)) {
+    Json require = load;
+    if (!TRY(Ask(require.Set("do", "require"), kInitTimeoutS))) return false;
+  }
+  return Ask(load, kInitTimeoutS);
 }
 
 Json Contestant::LoadRequest() const {

@@ -2,7 +2,6 @@
 #include "gate/fitness.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,10 +9,10 @@
 #include <optional>
 #include <string_view>
 
-#include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "gate/output_check.h"
+#include "worker/process_memory.h"
 
 namespace roofmark::gate {
 namespace {
@@ -78,18 +77,6 @@ std::string Listed(const CudaCalls& calls) {
     names.push_back(count == 1 ? name : fmt::format("{} ({} times)", name, count));
   }
   return Join(names, ", ");
-}
-
-// The data of a process in bytes; nothing where the machine does not tell.
-std::optional<int64_t> DataBytes(pid_t pid) {
-  const Result<std::string> text = ReadFile(fmt::format("/proc/{}/statm", pid));
-  if (!text) return std::nullopt;
-  const std::vector<std::string_view> fields = Split(*text, ' ');
-  constexpr size_t kData = 5;  // proc(5): size resident shared text lib data dt
-  if (fields.size() <= kData) return std::nullopt;
-  const Result<int64_t> pages = ParseInt(fields[kData]);
-  if (!pages) return std::nullopt;
-  return *pages * ::sysconf(_SC_PAGESIZE);
 }
 
 // One contestant's examination. Its verdict is put back after every step, since a candidate that is
@@ -267,10 +254,10 @@ Result<void> Examination::OnCpu() {
   // Allocators fill their pools first; what grows after as many calls again is the calls'.
   std::optional<int64_t> before;
   for (int call = 0; call < 2 * kGrowthCalls && alive(); ++call) {
-    if (call == kGrowthCalls) before = DataBytes(*pid);
+    if (call == kGrowthCalls) before = worker::HeldBytes(*pid);
     if (!TRY(contestant_.Call(0))) break;
   }
-  const std::optional<int64_t> after = alive() ? DataBytes(*pid) : std::nullopt;
+  const std::optional<int64_t> after = alive() ? worker::HeldBytes(*pid) : std::nullopt;
   const std::string workspace =
       fmt::format("states {} bytes; what malloc gives within a call is not seen on a CPU",
                   contestant_.workspace_bytes());

@@ -38,6 +38,7 @@ struct Pending {
   std::vector<Entry> entries;
   size_t lines = 0;  // of its comparisons, the total included
   size_t skipped = 0;
+  bool held = false;  // it calls itself a baseline, and is judged as a candidate all the same
   std::optional<Preparation> preparation;
   std::optional<Error> error;
 };
@@ -51,10 +52,17 @@ struct Tally {
   };
   size_t verdicts = 0;
   size_t passed = 0;
+  size_t baselines = 0;  // verdicts on a candidate that is one by its own word: in no other count
+  size_t passed_baselines = 0;
   std::vector<Compared> compared;
 
   void Add(const Verdict& verdict, bool has_baseline) {
     if (has_baseline && !verdict.against) return;
+    if (verdict.role == Role::kBaseline) {
+      ++baselines;
+      passed_baselines += verdict.passed() ? 1 : 0;
+      return;
+    }
     ++verdicts;
     passed += verdict.passed() ? 1 : 0;
     if (verdict.against) compared.push_back({verdict.shape, verdict.phase, *verdict.against});
@@ -141,6 +149,12 @@ class Listener {
     const fs::path& against = job.against.empty() ? options_.against : job.against;
     pending->entries.push_back(
         {.operator_name = op.name, .candidate = TRY(CandidateOf(job, pending->folder->path()))});
+    // A text comes from whoever is judged, and its own word exempts nobody.
+    Role& role = pending->entries.front().candidate.role;
+    if (role == Role::kBaseline && (options_.hold_baselines || !job.source.empty())) {
+      pending->held = true;
+      role = Role::kCandidate;
+    }
     if (!against.empty()) {
       if (OptionsOf(*pending).last_gate != Gate::kPerformance) {
         return Fail(ErrorKind::kUsage, "against compares times; it needs the gate performance");
@@ -199,13 +213,16 @@ class Listener {
   // What verdicts depend on beside candidate, shape and device.
   Json RunOptions(const Pending& pending) const {
     const gate::JudgeOptions options = OptionsOf(pending);
-    return Json::MakeObject()
-        .Set("gate", GateName(options.last_gate))
-        .Set("quick", options.effort == gate::Effort::kQuick)
-        .Set("require_adoption", options.require_adoption)
-        .Set("mode", ModeName(pending.entries.front().candidate.mode))
-        .Set("against", pending.entries.size() > 1 ? pending.entries.back().candidate.content_hash
-                                                   : std::string());
+    Json run = Json::MakeObject()
+                   .Set("gate", GateName(options.last_gate))
+                   .Set("quick", options.effort == gate::Effort::kQuick)
+                   .Set("require_adoption", options.require_adoption)
+                   .Set("mode", ModeName(pending.entries.front().candidate.mode))
+                   .Set("against", pending.entries.size() > 1
+                                       ? pending.entries.back().candidate.content_hash
+                                       : std::string());
+    if (pending.held) run.Set("role", "candidate");
+    return run;
   }
 
   // Errors are those of the output and of the store; the job's become a line.
@@ -234,6 +251,11 @@ class Listener {
                     .Set("verdicts", tally.verdicts)
                     .Set("passed", tally.passed)
                     .Set("skipped", pending.skipped);
+    if (tally.baselines > 0) {
+      done.Set("baselines", Json::MakeObject()
+                                .Set("verdicts", tally.baselines)
+                                .Set("passed", tally.passed_baselines));
+    }
     if (pending.entries.size() > 1) done.Set("against", TotalOf(pending, tally));
     return out_(done);
   }

@@ -31,6 +31,7 @@ struct ListenOptions {
   std::filesystem::path against;  // a baseline; empty = none
   std::optional<Mode> mode;       // of all candidates; empty = as each declares
   std::string alias;              // what candidates call the operator; empty = its name
+  bool hold_baselines = false;    // a job's candidate that calls itself a baseline is none
   // Told who holds the device, where a job waits for it.
   std::function<void(const std::string&)> waiting;
 };

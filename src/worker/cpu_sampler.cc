@@ -20,6 +20,7 @@
 #include "base/files.h"
 #include "base/owned.h"
 #include "base/text.h"
+#include "worker/own_files.h"
 
 namespace roofmark::worker {
 namespace {
@@ -34,6 +35,7 @@ struct Mapping {
   uint64_t begin = 0;
   uint64_t end = 0;
   std::string path;
+  FileIdentity identity;
 };
 
 // "7f12-7f34 r-xp 00000000 08:01 123   /usr/lib/libc.so.6"
@@ -48,6 +50,7 @@ std::optional<Mapping> ParseMapping(std::string_view line) {
   mapping.end = std::strtoull(rest + 1, nullptr, 16);
   const size_t path = line.find_first_of("/[");
   mapping.path = path == line.npos ? kAnonymousCode : std::string(line.substr(path));
+  mapping.identity = IdentityIn(line);
   return mapping;
 }
 
@@ -75,6 +78,11 @@ std::string ExecutableOf(pid_t pid) {
   const std::string name = path.filename().string();
   const bool ours = !error && (name.starts_with("roofmark") || name.ends_with("_test"));
   return ours ? path.string() : std::string();
+}
+
+ObjectOwner OwnerOf(const std::pair<std::string, OwnFile>& object, const std::string& own_library,
+                    const std::string& harness) {
+  return OwnerOfObject(object.first, object.second, own_library, harness);
 }
 
 bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> parts) {
@@ -157,41 +165,47 @@ CpuSampler CpuSampler::Start(pid_t pid) {
   return sampler;
 }
 
-void CpuSampler::Gather() {
+void CpuSampler::Gather(const std::string& own_library) {
   const std::vector<Mapping> mappings = ReadMappings(pid_);
+  const FileIdentity own = OwnFileOf(pid_, own_library);
   for (const auto& thread : threads_) {
     for (const uint64_t pointer : thread->Drain()) {
       const auto found = std::ranges::find_if(mappings, [&](const Mapping& mapping) {
         return mapping.begin <= pointer && pointer < mapping.end;
       });
-      ++by_object_[found == mappings.end() ? "unmapped code" : found->path];
+      if (found == mappings.end()) {
+        ++by_object_[{"unmapped code", OwnFile::kNo}];
+      } else {
+        const bool is_own = !own.empty() && found->identity == own;
+        ++by_object_[{found->path, is_own ? OwnFile::kYes : OwnFile::kNo}];
+      }
     }
   }
 }
 
 int64_t CpuSampler::Count(const std::string& own_library) {
-  Gather();
+  Gather(own_library);
   const std::string harness = ExecutableOf(pid_);
   int64_t count = 0;
-  for (const auto& [path, samples] : by_object_) {
-    if (OwnerOfObject(path, own_library, harness).harness == Harness::kNo) count += samples;
+  for (const auto& [object, samples] : by_object_) {
+    if (OwnerOf(object, own_library, harness).harness == Harness::kNo) count += samples;
   }
   return count;
 }
 
 CpuProfile CpuSampler::Stop(const std::string& own_library) {
   for (const auto& thread : threads_) ::ioctl(thread->fd.get(), PERF_EVENT_IOC_DISABLE, 0);
-  Gather();
+  Gather(own_library);
   const std::string harness = ExecutableOf(pid_);
   CpuProfile profile{.level = refusal_};
   std::vector<std::tuple<int64_t, std::string, Owner>> seen;
   int64_t total = 0;
-  for (const auto& [path, samples] : by_object_) {
-    const ObjectOwner owner = OwnerOfObject(path, own_library, harness);
+  for (const auto& [object, samples] : by_object_) {
+    const ObjectOwner owner = OwnerOf(object, own_library, harness);
     if (owner.harness == Harness::kYes) continue;
     profile.owner_ns[static_cast<size_t>(owner.owner)] += static_cast<double>(samples * kPeriodNs);
     total += samples;
-    seen.emplace_back(samples, fs::path(path).filename().string(), owner.owner);
+    seen.emplace_back(samples, fs::path(object.first).filename().string(), owner.owner);
   }
   if (total < kFewestSamples) {
     // Too little evidence is none: no share is published, and nothing is held against anyone.
@@ -215,20 +229,17 @@ CpuProfile CpuSampler::Stop(const std::string& own_library) {
   return profile;
 }
 
-ObjectOwner OwnerOfObject(const std::string& path, const std::string& own_library,
+ObjectOwner OwnerOfObject(const std::string& path, OwnFile own, const std::string& own_library,
                           const std::string& harness) {
   // A Python candidate's file is no library, and its interpreter and PyTorch make code as they run.
   const bool native = own_library.ends_with(".so");
+  if (native && own == OwnFile::kYes) return {Owner::kOwn};
   if (!harness.empty() && path == harness) return {Owner::kRuntime, Harness::kYes};
   const std::string name = fs::path(path).filename().string();
   if (path.starts_with("/memfd:") || path.starts_with("/dev/shm/") || path.starts_with("/tmp/") ||
       path.find("/scratch/") != path.npos) {
-    // Outside a sandbox the judge's own stage lies in /tmp as well.
-    const bool staged =
-        native && path.ends_with("/run/" + fs::path(own_library).filename().string());
-    return {staged && path.find("/scratch/") == path.npos ? Owner::kOwn : Owner::kPrebuilt};
+    return {Owner::kPrebuilt};
   }
-  if (native && path.ends_with(own_library)) return {Owner::kOwn};
   if (path == kAnonymousCode) return {native ? Owner::kPrebuilt : Owner::kUnknown};
   if (ContainsAny(name, {"openblas", "libblas", "liblapack", "libmkl", "libcblas", "libdnnl"})) {
     return {Owner::kVendor};

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/candidate.h"
@@ -24,6 +25,9 @@ struct CpuProfile {
   std::string level;                 // what was missing; empty = nothing
 };
 
+// Whether code lies in the very file that the judge built, by device and inode (own_files.h).
+enum class OwnFile { kNo, kYes };
+
 class CpuSampler {
  public:
   // Starts sampling the threads that the process has now. Never fails: a refusal of the kernel is
@@ -32,7 +36,8 @@ class CpuSampler {
   CpuSampler(CpuSampler&&) noexcept;
   ~CpuSampler();
 
-  // `own_library` is the candidate's shared object as the worker sees it. Code of a Python
+  // `own_library` is the candidate's shared object as the worker sees it, where no other was noted
+  // as loaded (own_files.h). Code of a Python
   // candidate runs in the interpreter and in PyTorch, which are framework.
   CpuProfile Stop(const std::string& own_library);
   // Takes in what was sampled since, and says how many samples there are outside of the harness:
@@ -43,26 +48,27 @@ class CpuSampler {
  private:
   struct Thread;
   explicit CpuSampler(pid_t pid);
-  void Gather();
+  void Gather(const std::string& own_library);
 
   pid_t pid_;
   std::vector<std::unique_ptr<Thread>> threads_;
-  std::map<std::string, int64_t> by_object_;  // samples by path
+  std::map<std::pair<std::string, OwnFile>, int64_t> by_object_;  // samples by path
   std::string refusal_;
 };
 
 // Shares of fewer samples say nothing: at 200, that of 95 % is known to 3 %.
 inline constexpr int64_t kFewestSamples = 200;
 
-// The owner of code in a mapped object, by its path as /proc/PID/maps shows it. What lies where the
-// candidate can write, or in no file at all though its lane is compiled by the judge, is kPrebuilt,
-// whatever its name. `harness` is the worker's own executable, whose time has no owner.
+// The owner of code in a mapped object: the candidate's own is told by its file alone, the others
+// by the path as /proc/PID/maps shows it. What lies where the candidate can write, or in no file at
+// all though its lane is compiled by the judge, is kPrebuilt, whatever its name. `harness` is the
+// worker's own executable, whose time has no owner.
 enum class Harness { kNo, kYes };
 struct ObjectOwner {
   Owner owner = Owner::kUnknown;
   Harness harness = Harness::kNo;
 };
-ObjectOwner OwnerOfObject(const std::string& path, const std::string& own_library,
+ObjectOwner OwnerOfObject(const std::string& path, OwnFile own, const std::string& own_library,
                           const std::string& harness);
 
 // What maps and profiles call code that lies in no file.

@@ -12,21 +12,28 @@ constexpr const char* kOwn = "/candidate/candidate.so";
 constexpr const char* kHarness = "/roofmark/roofmark";
 
 Owner OwnerAt(const std::string& path, const std::string& own = kOwn) {
-  return OwnerOfObject(path, own, kHarness).owner;
+  return OwnerOfObject(path, OwnFile::kNo, own, kHarness).owner;
 }
 
-TEST(CpuOwner, IsTheCandidatesForTheLibraryThatTheJudgeBuilt) {
-  EXPECT_EQ(OwnerAt(kOwn), Owner::kOwn);
-  EXPECT_EQ(OwnerAt("/tmp/roofmark-candidate1/run/candidate.so"), Owner::kOwn);
+TEST(CpuOwner, IsTheCandidatesForTheFileThatTheJudgeBuiltWhereverItLies) {
+  for (const char* path : {kOwn, "/tmp/roofmark-candidate1/run/candidate.so"}) {
+    EXPECT_EQ(OwnerOfObject(path, OwnFile::kYes, kOwn, kHarness).owner, Owner::kOwn) << path;
+  }
+}
+
+TEST(CpuOwner, IsNeverTheCandidatesForAnotherFileOfTheSameName) {
+  EXPECT_EQ(OwnerAt(kOwn), Owner::kUnknown);
+  EXPECT_EQ(OwnerAt("/tmp/run/candidate.so"), Owner::kPrebuilt);
 }
 
 TEST(CpuOwner, IsPrebuiltForFilesThatTheCandidateCanWriteWhateverTheirNames) {
   for (const char* path :
        {"/scratch/unpacked.so", "/scratch/candidate/candidate.so", "/scratch/run/candidate.so",
         "/scratch/libc.so.6", "/scratch/roofmark", "/tmp/roofmark", "/memfd:x (deleted)",
-        "/dev/shm/x", "/tmp/roofmark-candidate1/scratch/unpacked.so"}) {
+        "/dev/shm/x", "/tmp/roofmark-candidate1/scratch/unpacked.so",
+        "/tmp/roofmark-candidate1/run/candidate.so"}) {
     EXPECT_EQ(OwnerAt(path), Owner::kPrebuilt) << path;
-    EXPECT_EQ(OwnerOfObject(path, kOwn, kHarness).harness, Harness::kNo) << path;
+    EXPECT_EQ(OwnerOfObject(path, OwnFile::kNo, kOwn, kHarness).harness, Harness::kNo) << path;
   }
 }
 
@@ -40,7 +47,7 @@ TEST(CpuOwner, TellsLibrariesByTheirNames) {
   EXPECT_EQ(OwnerAt("/usr/lib/python3/dist-packages/torch/lib/libtorch_cpu.so"), Owner::kFramework);
   EXPECT_EQ(OwnerAt("/usr/lib/x86_64-linux-gnu/libc.so.6"), Owner::kRuntime);
   EXPECT_EQ(OwnerAt("/usr/lib/libother.so"), Owner::kUnknown);
-  EXPECT_EQ(OwnerOfObject(kHarness, kOwn, kHarness).harness, Harness::kYes);
+  EXPECT_EQ(OwnerOfObject(kHarness, OwnFile::kNo, kOwn, kHarness).harness, Harness::kYes);
 }
 
 TEST(CpuSampler, TooFewSamplesAreNoShares) {

@@ -31,10 +31,32 @@ void ForEach(pid_t pid, int depth, const std::function<void(pid_t)>& look) {
   }
 }
 
-int64_t ResidentBytesOf(pid_t pid) {
+// A field of statm, proc(5): size resident shared text lib data dt.
+constexpr size_t kResident = 1;
+constexpr size_t kData = 5;
+std::optional<int64_t> StatmBytes(pid_t pid, size_t field) {
   const auto statm = ReadFile(fmt::format("/proc/{}/statm", pid));
   const std::vector<std::string_view> words = Split(statm ? std::string_view(*statm) : "", ' ');
-  return words.size() < 2 ? 0 : ParseInt(words[1]).value_or(0) * ::sysconf(_SC_PAGESIZE);
+  if (words.size() <= field) return std::nullopt;
+  const Result<int64_t> pages = ParseInt(words[field]);
+  if (!pages) return std::nullopt;
+  return *pages * ::sysconf(_SC_PAGESIZE);
+}
+
+int64_t ResidentBytesOf(pid_t pid) {
+  return StatmBytes(pid, kResident).value_or(0);
+}
+
+// Resident shared memory: "RssShmem:     124 kB" in status (proc(5)); 0 where it is not said.
+int64_t ResidentSharedBytes(pid_t pid) {
+  const auto status = ReadFile(fmt::format("/proc/{}/status", pid));
+  for (const std::string_view line : Split(status ? std::string_view(*status) : "", '\n')) {
+    constexpr std::string_view kKey = "RssShmem:";
+    if (!line.starts_with(kKey) || !line.ends_with(" kB")) continue;
+    const std::string_view number = line.substr(kKey.size(), line.size() - kKey.size() - 3);
+    return ParseInt(Trim(number)).value_or(0) * 1024;
+  }
+  return 0;
 }
 
 // Of maps, "begin-end perms offset device inode path" (proc(5)): what is mapped of each piece, by
@@ -68,6 +90,12 @@ int64_t SharedBytes(pid_t pid) {
   int64_t bytes = 0;
   for (const auto& [inode, size] : pieces) bytes += size;
   return bytes;
+}
+
+std::optional<int64_t> HeldBytes(pid_t pid) {
+  const std::optional<int64_t> data = StatmBytes(pid, kData);
+  if (!data) return std::nullopt;
+  return *data + std::max(SharedBytes(pid), ResidentSharedBytes(pid));
 }
 
 // The right to look is asked before the address is: nothing is mapped at 0.

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace roofmark::worker {
@@ -16,6 +17,11 @@ int64_t ResidentBytes(pid_t pid);
 // Bytes of memory that processes share and no file holds, each piece once: it is there as long as
 // somebody maps it, and resident in none of them where they let its pages go (MADV_DONTNEED).
 int64_t SharedBytes(pid_t pid);
+
+// What a process holds that is its own, to see it grow: private data and stack, mapped or resident,
+// and what it shares without a file on a disk (anonymous, memfd, temporary file systems), as far as
+// it is mapped or resident, whichever is more. Nothing where the machine does not tell.
+std::optional<int64_t> HeldBytes(pid_t pid);
 
 // Whether this machine lets us read that process's memory: its user and Yama permitting.
 bool MayReadMemory(pid_t pid);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/files.h"
 #include "base/testing.h"
 #include "worker/bell_page.h"
 #include "worker/process_memory.h"
@@ -194,6 +195,51 @@ TEST_F(PythonWorker, ExceptionsComeBackWithTheirPlace) {
   const Mishap memory =
       FateOf("import torch\ndef run(x, out):\n    torch.empty(1 << 50, dtype=torch.uint8)\n");
   EXPECT_EQ(memory.outcome, Outcome::kOutOfMemory) << memory.reason;
+}
+
+TEST_F(PythonWorker, ACandidateThatSaysOfItselfThatItIsUnsupportedHasFailed) {
+  constexpr std::string_view kClaim =
+      "raise roofmark_arenas.Refusal('unsupported', 'needs another device')\n";
+  const std::string claim(kClaim);
+  const Mishap called = FateOf("import roofmark_arenas\ndef run(x, out):\n    " + claim);
+  EXPECT_EQ(called.outcome, Outcome::kRuntimeError);
+  EXPECT_THAT(called.reason, HasSubstr("needs another device"));
+  EXPECT_EQ(FateOf("import roofmark_arenas\n" + claim).outcome, Outcome::kRuntimeError);
+  // Nor may what it has done to its process answer for it.
+  const Mishap forged =
+      FateOf("import roofmark_static\ndef deny(request):\n    import roofmark_arenas\n    " +
+             claim + "roofmark_static.require_compiler = deny\ndef run(x, out):\n    pass\n");
+  EXPECT_EQ(forged.outcome, Outcome::kPassed) << forged.reason;
+  const auto asked = bed_->worker().Ask(Json::MakeObject().Set("do", "require"), 30);
+  ASSERT_THAT(asked, IsOk());
+  ASSERT_FALSE(asked->has_value());
+  EXPECT_EQ(asked->error().outcome, Outcome::kRuntimeError);
+}
+
+TEST_F(PythonWorker, ACompilerThatIsMissingIsSaidBeforeAnythingIsLoaded) {
+  TestBed bed = TestBed::Python("import flydsl\n");
+  constexpr std::string_view kSource =
+      "import flydsl.compiler\n@flydsl.compiler.kernel\ndef scale():\n    pass\n"
+      "def run(x, out):\n    scale()\n";
+  ASSERT_THAT(WriteFile(bed.spec.folder / "candidate.py", kSource), IsOk());
+  const auto worker = StartWorker(bed.spec);
+  ASSERT_THAT(worker, IsOk());
+  const auto require = [&](const char* lane) {
+    const auto answer = (*worker)->Ask(Json::MakeObject()
+                                           .Set("do", "require")
+                                           .Set("path", "/candidate/candidate.py")
+                                           .Set("lane", lane)
+                                           .Set("entry", "run")
+                                           .Set("contract", ScaleContract()),
+                                       30);
+    EXPECT_THAT(answer, IsOk());
+    return answer && !*answer ? answer->error() : Mishap{.outcome = Outcome::kPassed};
+  };
+  EXPECT_EQ(require("torch").outcome, Outcome::kPassed);
+  const Mishap missing = require("flydsl");
+  if (missing.outcome == Outcome::kPassed) GTEST_SKIP() << "FlyDSL is installed";
+  EXPECT_EQ(missing.outcome, Outcome::kUnsupported) << missing.reason;
+  EXPECT_THAT(missing.reason, HasSubstr("it was checked, not run"));
 }
 
 constexpr std::string_view kReturning =

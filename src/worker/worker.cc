@@ -15,6 +15,7 @@
 #include "worker/cuda_files.h"
 #include "worker/file_tree.h"
 #include "worker/folder_watch.h"
+#include "worker/own_files.h"
 #include "worker/process_memory.h"
 #include "worker/python_files.h"
 #include "worker/sandbox.h"
@@ -49,18 +50,23 @@ std::string SignalName(int signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
+// The request to which a worker may answer that this machine lacks what its lane needs.
+constexpr std::string_view kRequire = "require";
+
 // What a worker may say about itself. Anything else that it claims is a runtime error. Loading
-// compiles a Python source.
-Outcome StatedOutcome(const Json& reply, std::string_view verb) {
+// compiles a Python source. A candidate that is unsupported is left out of every rate, so that this
+// counts only where no code but the judge's has run: in the answer to kRequire of a process that
+// has loaded nothing.
+Outcome StatedOutcome(const Json& reply, std::string_view verb, bool untouched) {
   const Json* const name = reply.Find("outcome");
   if (name == nullptr || !name->is_string()) return Outcome::kRuntimeError;
   const Result<Outcome> outcome = ParseOutcome(name->as_string());
   if (!outcome) return Outcome::kRuntimeError;
   constexpr std::array kAllowed = {Outcome::kRuntimeError, Outcome::kBadInterface,
-                                   Outcome::kWrongStructure, Outcome::kOutOfMemory,
-                                   Outcome::kUnsupported};
+                                   Outcome::kWrongStructure, Outcome::kOutOfMemory};
   const bool compiles = verb == "load" || verb == "check";
-  if (*outcome == Outcome::kCompileError && compiles) return *outcome;
+  if (*outcome == Outcome::kCompileError && (compiles || verb == kRequire)) return *outcome;
+  if (*outcome == Outcome::kUnsupported && untouched && verb == kRequire) return *outcome;
   return std::ranges::find(kAllowed, *outcome) != kAllowed.end() ? *outcome
                                                                  : Outcome::kRuntimeError;
 }
@@ -77,15 +83,21 @@ class SandboxedWorker final : public Worker {
         memory_bytes_(memory_bytes),
         scratch_(std::move(scratch)),
         kills_before_(OutOfMemoryKills()) {}
+  ~SandboxedWorker() override { ForgetOwnFile(sandbox_->pid()); }
+  SandboxedWorker(const SandboxedWorker&) = delete;
+  SandboxedWorker& operator=(const SandboxedWorker&) = delete;
 
   Result<void> Send(const Json& request, std::span<const int> fds) override {
     request_ = request;
+    untouched_ = untouched_ && (Verb() == "hello" || Verb() == kRequire);
     // What already waits is no reply to this; Receive finds out what it is.
     spoke_first_ = sandbox_->channel().HasUnread();
     if (spoke_first_) return {};
     Json sent = request;
     if (const Json* const path = request.Find("path"); path != nullptr && path->is_string()) {
-      sent.Set("path", sandbox_->InsidePath(path->as_string()));
+      const std::string inside = sandbox_->InsidePath(path->as_string());
+      if (Verb() == "load") NoteOwnFile(sandbox_->pid(), inside);
+      sent.Set("path", inside);
     }
     (void)sandbox_->channel().Send(sent, fds, After(kSendTimeoutS));
     return {};
@@ -180,9 +192,9 @@ class SandboxedWorker final : public Worker {
     }
     if (!ok->as_bool()) {
       const Json* const reason = reply.Find("reason");
-      return Bad(StatedOutcome(reply, Verb()), reason != nullptr && reason->is_string()
-                                                   ? reason->as_string()
-                                                   : "no reason given");
+      return Bad(StatedOutcome(reply, Verb(), untouched_), reason != nullptr && reason->is_string()
+                                                               ? reason->as_string()
+                                                               : "no reason given");
     }
     book_.Note(request_, reply);
     return reply;
@@ -227,6 +239,7 @@ class SandboxedWorker final : public Worker {
   Json request_ = Json::MakeObject();
   Json versions_ = Json::MakeObject();
   bool spoke_first_ = false;
+  bool untouched_ = true;  // it was asked for nothing yet that runs code of others
 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -12,6 +12,9 @@
 //   unmap  {arena}
 //   load   {path, lane, entry, contract: {inputs, outputs, axes, attributes: [names]}}; a reference
 //          is loaded with {path} alone
+//   require  as load, before it          Python candidates: whether the lane's compiler is here;
+//   only
+//                                    here may a worker say unsupported
 //   check  {path, lane, entry, contract, precompile: bool}    Python candidates: what their text
 //                                    tells, without running it (roofmark_static.py)
 //                                    -> {"text", "kernels", "installed", "compiler", "precompiled"}
@@ -96,8 +99,9 @@ class Worker {
   // death the signal decides (kCrashed, kOutOfMemory), and where the worker's last words name an
   // address, that does: kInputMutated in a read-only arena, kOutOfBounds just outside of one.
   // {"ok": false} gives its outcome if that is one a worker may state (runtime_error,
-  // bad_interface, wrong_structure, out_of_memory, unsupported), else kRuntimeError. Rubbish on the
-  // socket is kRuntimeError, and kills. Errors (not Mishaps) are faults of the machine.
+  // bad_interface, wrong_structure, out_of_memory; where it has loaded nothing, "require" may say
+  // unsupported), else kRuntimeError. Rubbish on the socket is kRuntimeError, and kills. Errors
+  // (not Mishaps) are faults of the machine.
   virtual Result<Answer<Json>> Receive(double timeout_s) = 0;
   virtual bool alive() const = 0;
   virtual pid_t pid() const = 0;

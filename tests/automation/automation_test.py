@@ -74,6 +74,24 @@ class Automation(unittest.TestCase):
             second[0], {"id": "2", "done": True, "verdicts": 0, "passed": 0, "skipped": 1})
         self.assertEqual(second[-1]["verdicts"], 1)
 
+    def test_who_calls_itself_a_baseline_is_in_no_count_and_a_text_never_is_one(self):
+        eager = HONEST.with_name("torch_eager.py")
+        by_path, done, by_text, counted = self.listen(
+            self.job(id="path", path=str(eager)),
+            self.job(id="text", source=eager.read_text(), lane="torch"))
+        self.assertEqual((by_path["role"], by_path["outcome"]), ("baseline", "passed"))
+        self.assertEqual(done, {"id": "path", "done": True, "verdicts": 0, "passed": 0,
+                                "skipped": 0, "baselines": {"verdicts": 1, "passed": 1}})
+        self.assertEqual((by_text["role"], by_text["outcome"]), ("candidate", "passed"))
+        self.assertEqual((counted["verdicts"], counted["passed"]), (1, 1))
+        self.assertNotIn("baselines", counted)
+
+    def test_a_baseline_that_is_held_to_adoption_is_a_candidate(self):
+        eager = HONEST.with_name("torch_eager.py")
+        done = self.run_judge(str(eager), "--shape", "s-decode", "--json",
+                              "--require-adoption", "0.9")
+        self.assertEqual(json.loads(done.stdout.splitlines()[0])["role"], "candidate")
+
     def test_a_baseline_is_judged_along_and_the_job_ends_with_a_total(self):
         refused = self.listen(self.job(id="1", path=str(HONEST), against=str(HONEST)))
         self.assertIn("needs the gate performance", refused[0]["error"]["message"])

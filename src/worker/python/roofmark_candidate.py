@@ -367,9 +367,14 @@ class Worker:
         found["precompiled"] = precompiled
         return found
 
+    def require(self, request, _fds):
+        """Refuses as unsupported where the lane's compiler is missing. Comes before load, as long
+        as no code of the candidate has run: later, the judge would not believe it."""
+        roofmark_static.require_compiler(request)
+        return {}
+
     def load(self, request, _fds):
         self._contract = request["contract"]
-        roofmark_static.require_compiler(request)
         self._module = _import(request["path"])
         entry = request.get("entry") or "run"
         names = (entry,) if entry != "run" else ("run",) + _CLASS_NAMES

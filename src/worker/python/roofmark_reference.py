@@ -13,7 +13,6 @@ from roofmark_ref import regimes
 # References derive several generators from one seed by small multiples; these bits leave room for
 # that in PyTorch's 64-bit seeds.
 _SEED_BITS = 56
-_COMMON_REGIMES = ("typical", "heavy_tail", "offset", "denormals")
 
 
 def _store(what, values, places):
@@ -99,8 +98,7 @@ class Worker:
 
     def regimes(self, _request, _fds):
         """The operator's own regimes, beside those that every operator has."""
-        own = getattr(self._module, "_REGIMES", ())
-        return {"regimes": [name for name in own if name not in _COMMON_REGIMES]}
+        return {"regimes": regimes.own(self._module)}
 
     def programs(self, _request, _fds):
         """The operator's admission programs: honest ways of computing it, and wrong ones."""

@@ -25,5 +25,21 @@ echo "== a kernel against itself is not ready, since it is not faster"
 judge "$RMS/rms_norm.cc" --require ready --against "$RMS/rms_norm.cc" --json > lines.jsonl
 echo "exit code $?"
 python3 show.py "" < lines.jsonl
+echo "== one that leaks memory which it shares with nobody is not ready"
+{ cat "$RMS/rms_norm_naive.cc" | sed 's/ run(/ right(/'; cat << 'C'; } > leaks.cc
+#include <sys/mman.h>
+extern "C" int run(const rms_norm_args* args, void* workspace, void* stream) {
+  void* p = mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (p != MAP_FAILED) *static_cast<char*>(p) = 1;
+  return right(args, workspace, stream);
+}
+C
+judge leaks.cc --require ready --against "$RMS/rms_norm_naive.cc" --json > lines.jsonl
+echo "exit code $?"
+python3 - << 'P'
+import json
+item = next(i for i in json.loads(open("lines.jsonl").readlines()[-1])["items"] if i["item"] == "allocation")
+print(item["item"], item["answer"])
+P
 echo "== graphs are of a GPU"
 judge "$RMS/rms_norm.cc" --mode graph

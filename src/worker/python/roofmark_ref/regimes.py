@@ -2,7 +2,10 @@
 """Regimes that need nothing of an operator's own: its typical inputs, changed where it hurts.
 
 A reference that lists such a regime in its _REGIMES realises it itself; one that names inputs in
-_BOUND gets those as they were drawn, since their values only make sense together.
+_BOUND gets those as they were drawn, since their values only make sense together. One that names
+inputs in _ROWS says that what it computes of a row (of their first dimension) depends on no other
+row of them, and gets the regime "mixed": else every row is of the same kind, and a program that
+looks at one of them knows all.
 """
 
 import torch
@@ -44,8 +47,42 @@ def with_subnormals(tensor, gen):
     return out
 
 
+def own(module):
+    """The regimes of an operator beside those that every operator has."""
+    common = ("typical", "heavy_tail", "offset", "denormals")
+    names = [name for name in getattr(module, "_REGIMES", ()) if name not in common]
+    return names + ["mixed"] * bool(getattr(module, "_ROWS", ()))
+
+
+def _mixed(module, shape, seed, device):
+    """Typical rows, and among them rows of the other regimes: about half of all, one in eight or
+    one in 64, by chance, and at least one. Rows of several inputs are chosen together."""
+    values = module.inputs(shape, seed, "typical", device)
+    names = module._ROWS
+    count = len(values[names[0]])
+    gen = torch.Generator(device=device).manual_seed(seed * 3 + 2)
+
+    def below(limit, size=1):
+        return torch.randint(limit, (size,), generator=gen, device=device)
+
+    one_in = (2, 8, 64)[int(below(3))]
+    chosen = below(one_in, count) == 0
+    chosen[below(count)] = True
+    kinds = below(2, count)
+    for kind, regime in enumerate(("heavy_tail", "offset")):
+        rows = (chosen & (kinds == kind)).nonzero().flatten()
+        if len(rows) == 0:
+            continue
+        other = module.inputs(shape, seed + 1 + kind, regime, device)
+        for name in names:
+            values[name][rows] = other[name][rows]
+    return values
+
+
 def draw(module, shape, seed, regime, device):
     """module.inputs(), with the regimes of this file."""
+    if regime == "mixed" and getattr(module, "_ROWS", ()):
+        return _mixed(module, shape, seed, device)
     if regime != "denormals" or regime in getattr(module, "_REGIMES", ()):
         return module.inputs(shape, seed, regime, device)
     values = module.inputs(shape, seed, "typical", device)
