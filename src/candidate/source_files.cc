@@ -64,15 +64,16 @@ Result<void> CheckSource(const Candidate& candidate, const fs::path& source) {
   if (!code.empty()) return Refuse("sources", source, code);
   const SourceKind kind = KindOfSource(source);
   // nvcc splits what it is given at commas.
-  const bool whole = source.string().find(',') == std::string::npos;
+  const bool whole = !device || source.string().find(',') == std::string::npos;
   if (whole && kind != SourceKind::kOther && (kind != SourceKind::kDevice || device)) return {};
   return Fail(
       ErrorKind::kInput,
       fmt::format("sources: '{}' is no source of lane {}: it compiles *{}{}, beside headers "
-                  "(*{}), without a comma in their names. Objects, libraries, assembly and "
+                  "(*{}){}. Objects, libraries, assembly and "
                   "PTX from elsewhere are not judged: name the source that they were made of",
                   source.string(), LaneName(candidate.lane), fmt::join(kHost, " *"),
-                  device ? " *.cu" : "", fmt::join(kHeaders, " *")));
+                  device ? " *.cu" : "", fmt::join(kHeaders, " *"),
+                  device ? ", without a comma in their names" : ""));
 }
 
 Result<void> CheckIncludeFolder(const Candidate& candidate, const fs::path& include) {

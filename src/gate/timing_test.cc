@@ -230,7 +230,7 @@ TEST(Enough, AsksForMoreOfTheJudgesClockBeforeItIsHeldAgainstAnyone) {
   timing.spent_s = plan.budget_s;
   EXPECT_TRUE(Enough(timing, plan, stopwatch));
   timing.spent_s = 0;
-  timing.host_ns.resize(6, 45'000);
+  timing.host_ns.resize(12, 45'000);
   EXPECT_TRUE(Enough(timing, plan, stopwatch));
   timing.host_ns.resize(2);
   EXPECT_TRUE(Enough(timing, plan, ScriptedStopwatch()));
