@@ -24,9 +24,9 @@ constexpr double kCheapS = 0.15;
 constexpr double kTickNs = 33;
 
 // Of fewer than six samples the least is no lower end of the median's interval at 95 %. On a GPU a
-// batch is one sample of the judge's clock, and a disturbance of the machine can reach over several:
-// two read 45 and 143 us for an honest call of 3.2 us, and the least of four quick ones 38 us for
-// one of 8 us, each once in some hundred workloads on an H200.
+// batch is one sample of the judge's clock, and a disturbance of the machine can reach over
+// several: two read 45 and 143 us for an honest call of 3.2 us, and the least of four quick ones 38
+// us for one of 8 us, each once in some hundred workloads on an H200.
 constexpr size_t kHostsThatTell = 12;
 
 // SOL is a lower bound of what the contract needs, so a time under it means that a clock, a
