@@ -3,37 +3,16 @@
 // process read a fifth of its time.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <sys/mman.h>
 
 #include <cstdint>
 #include <cstring>
 
-#include "roofmark/rms_norm.h"
+#include "right_norm_gpu.h"
 
 namespace {
 
-using bf16 = __nv_bfloat16;
-
-// The right answer, one warp a row.
-__global__ void Norm(const bf16* x, const bf16* weight, bf16* out, int hidden, float eps) {
-  const int64_t row = int64_t{blockIdx.x} * hidden;
-  float sum = 0.0f;
-  for (int i = threadIdx.x; i < hidden; i += 32) sum += float(x[row + i]) * float(x[row + i]);
-  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
-  const float factor = rsqrtf(sum / static_cast<float>(hidden) + eps);
-  for (int i = threadIdx.x; i < hidden; i += 32) {
-    out[row + i] = __float2bfloat16(float(x[row + i]) * factor * float(weight[i]));
-  }
-}
-
-void Right(const rms_norm_args& args, void* out, cudaStream_t stream) {
-  Norm<<<static_cast<unsigned>(args.tokens), 32, 0, stream>>>(
-      static_cast<const bf16*>(args.x.data), static_cast<const bf16*>(args.weight.data),
-      static_cast<bf16*>(out), static_cast<int>(args.hidden), static_cast<float>(args.eps));
-}
 // Overwrites the first bytes of a function by a jump to another.
 struct Detour {
   unsigned char saved[12];
