@@ -10,6 +10,10 @@ int64_t RoundUp(int64_t value, int64_t unit) {
 
 }  // namespace
 
+bool PoisonTells(const Tensor& tensor) {
+  return IsFloat(tensor.dtype) && DTypeBytes(tensor.dtype) > 1;
+}
+
 ArenaLayout LayOut(std::span<const Tensor> tensors) {
   ArenaLayout layout;
   int64_t end = 0;

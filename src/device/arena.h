@@ -27,6 +27,9 @@ inline constexpr int64_t kLargeTensorAlignment = int64_t{64} << 10;
 inline constexpr uint8_t kGuardByte = 0xa5;
 // Every payload byte is poisoned with this before a call: a NaN in each float type, -1 in integers.
 inline constexpr uint8_t kPoisonByte = 0xff;
+// Whether no honest value of a tensor looks like poison: -1 is a likely index, and every code of a
+// byte a value.
+bool PoisonTells(const Tensor& tensor);
 
 struct TensorPlace {
   Tensor tensor;

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace roofmark::gate {
 namespace {
-
-bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 bool IsBlank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\f';

@@ -285,7 +285,7 @@ Result<worker::Answer<void>> CpuStopwatch::TimeCall(size_t index, const TimedCal
     Fetch(*batch, *call.out);
   }
   if (outside.empty()) outside = batch->outputs.Unwritten(*call.out);
-  batch->still.Hold();
+  if (!batch->fetched) batch->still.Hold();
   const Mark after = LookAt(*batch);
   TRY(batch->outputs.Keep(*call.out));
   batch->still.Release();
@@ -347,7 +347,7 @@ std::string CpuStopwatch::Outside(const Batch& batch, const BatchTimes& times) {
 Result<worker::Answer<void>> CpuStopwatch::Sample(worker::Worker& worker, worker::Bell& bell,
                                                   std::span<const TimedCall> calls,
                                                   double timeout_s, worker::CpuProfile* profile) {
-  const std::string& own = provenance_[worker.pid()].path;
+  const std::string own = worker.loaded();
   worker::CpuSampler sampler = worker::CpuSampler::Start(worker.pid());
   const Clock::time_point begin = Clock::now();
   const auto spent = [&] { return SecondsSince(begin); };

@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/ascii.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "gate/framework_fills.h"
@@ -136,14 +137,6 @@ bool HidesKernels(const MeteredModule& module, const Provenance& provenance) {
   const bool is_program = !module.loader.empty() && module.loader.find('/') == std::string::npos;
   return !is_program &&
          (MayBeCandidates(module.loader, provenance) || !IsForeignLibrary(module.loader));
-}
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || IsDigit(c) || c == '_';
 }
 
 std::string_view DecoratorName(std::string_view line) {

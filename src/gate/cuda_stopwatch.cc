@@ -287,9 +287,8 @@ Result<std::string> CudaStopwatch::Ends(const TimedCall& call) {
 // or never writes. The correctness of values is checked later, by others.
 Result<std::string> CudaStopwatch::Unwritten(const TimedCall& last) {
   for (const device::TensorPlace& place : last.out->layout().places) {
+    if (!device::PoisonTells(place.tensor) || place.tensor.Bytes() == 0) continue;
     const int64_t size = DTypeBytes(place.tensor.dtype);
-    // -1 is a likely value of an index, and all codes of a byte are values.
-    if (!IsFloat(place.tensor.dtype) || size == 1 || place.tensor.Bytes() == 0) continue;
     const std::string end = TRY(last.out->Read(place.offset + place.tensor.Bytes() - size, size));
     const bool poisoned = std::ranges::all_of(
         end, [](char c) { return static_cast<uint8_t>(c) == device::kPoisonByte; });

@@ -103,15 +103,12 @@ std::string UnreportedText(const MeterReport& report, Children children,
   if (report.conditionals > 0) {
     texts.emplace_back(
         "graphs have conditional nodes, whose kernels CUPTI may not report: a call lasts as long "
-        "as "
-        "its events read");
+        "as its events read");
   }
   if (stage.policies < 0) {
     texts.emplace_back("whether the stream has an access policy for the L2 was not told");
   }
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : "; ") + text;
-  return all;
+  return Join(texts, "; ");
 }
 
 }  // namespace roofmark::gate

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+
 namespace roofmark::gate {
 namespace {
 
@@ -36,10 +38,6 @@ constexpr std::array<std::string_view, 10> kTypes = {"N3c108BFloat16E",
                                                      "N3c1015Float8_e4m3fnuzE",
                                                      "N3c1015Float8_e5m2fnuzE",
                                                      "N3c1014Float8_e8m0fnuE"};
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 size_t SkipDigits(std::string_view text) {
   return static_cast<size_t>(std::ranges::find_if_not(text, IsDigit) - text.begin());

@@ -6,20 +6,15 @@
 #include <algorithm>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "gate/scratch_files.h"
-#include "meter/cubin.h"
 
 namespace roofmark::gate {
 namespace {
 
 constexpr uint64_t kMostTextBytes = uint64_t{8} << 20;
 constexpr std::string_view kScratch = "/scratch/";
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // What stands between the parentheses of "loc(...)" that begins at `at`.
 std::string_view InParentheses(std::string_view text, size_t at) {
@@ -91,11 +86,10 @@ std::string ReadPlainFile(const fs::path& path) {
 }
 
 // Why this code object was not made of the candidate's source; empty when it was.
-std::string WhyForeign(const fs::path& cubin, std::string_view code, const fs::path& scratch,
-                       const OwnSource& own) {
-  const std::string kernel = cubin.stem().string();
-  std::string module = ReadPlainFile(fs::path(cubin).replace_extension(".ttir"));
-  if (module.empty()) module = ReadPlainFile(fs::path(cubin).replace_extension(".ttgir"));
+std::string WhyForeign(const CachedCode& code, const fs::path& scratch, const OwnSource& own) {
+  const std::string kernel = code.path.stem().string();
+  std::string module = ReadPlainFile(fs::path(code.path).replace_extension(".ttir"));
+  if (module.empty()) module = ReadPlainFile(fs::path(code.path).replace_extension(".ttgir"));
   const std::string file = FileOfKernel(module);
   if (file.empty()) {
     return fmt::format(
@@ -103,9 +97,9 @@ std::string WhyForeign(const fs::path& cubin, std::string_view code, const fs::p
         "was made of",
         kernel);
   }
-  const bool lines = code.find(std::string_view(".py\0", 4)) != std::string_view::npos;
+  const bool lines = code.cubin.find(std::string_view(".py\0", 4)) != std::string_view::npos;
   const std::string name = fs::path(file).filename().string() + '\0';
-  if (lines && code.find(name) == std::string_view::npos) {
+  if (lines && code.cubin.find(name) == std::string_view::npos) {
     return fmt::format(
         "kernel {}: the intermediate code beside it names {}, which its table of "
         "lines does not",
@@ -138,12 +132,10 @@ bool SameFunction(std::string_view name, std::string_view text, std::string_view
   return lines.size() > 1 && lines == LinesOfFunction(name, other);
 }
 
-std::string ForeignSource(const std::vector<std::string>& ran, const fs::path& scratch,
+std::string ForeignSource(const std::vector<CachedCode>& ran, const fs::path& scratch,
                           const OwnSource& own) {
-  for (const fs::path& path : ScratchFiles(scratch, ".cubin")) {
-    const Result<std::string> cubin = ReadFile(path);
-    if (!cubin || std::ranges::find(ran, meter::CubinHash(*cubin)) == ran.end()) continue;
-    if (std::string why = WhyForeign(path, *cubin, scratch, own); !why.empty()) return why;
+  for (const CachedCode& code : ran) {
+    if (std::string why = WhyForeign(code, scratch, own); !why.empty()) return why;
   }
   return "";
 }

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gate/cached_code.h"
+
 namespace roofmark::gate {
 
 // The file that the public function of a module in Triton's (.ttir) or Gluon's (.ttgir) language
@@ -28,9 +30,9 @@ struct OwnSource {
   std::string text;                  // all of them, one behind the other
 };
 
-// Of the code objects that ran as the language's, by their hashes, the first that is in the scratch
-// folder and was made of no file of the candidate's, in words; empty when there is none.
-std::string ForeignSource(const std::vector<std::string>& ran, const std::filesystem::path& scratch,
+// Of the code objects that ran as the language's, as its compiler left them in the scratch folder,
+// the first that was made of no file of the candidate's, in words; empty when there is none.
+std::string ForeignSource(const std::vector<CachedCode>& ran, const std::filesystem::path& scratch,
                           const OwnSource& own);
 
 }  // namespace roofmark::gate

@@ -54,7 +54,10 @@ class ForeignSourceTest : public testing::Test {
     const std::string cubin = std::string("\0/folder\0", 9) + line + std::string(1, '\0');
     Write(".triton/KEY/gate.cubin", cubin);
     Write(".triton/KEY/gate.ttir", Module(file));
-    return ForeignSource({meter::CubinHash(cubin)}, scratch_.path(), own_);
+    return OfHash(meter::CubinHash(cubin));
+  }
+  std::string OfHash(const std::string& hash) {
+    return ForeignSource(FindCachedCode({hash}, scratch_.path()), scratch_.path(), own_);
   }
   TempDir scratch_ = TempDir::Make("kernel-source").value();
   OwnSource own_{.folders = {"/candidate/"},
@@ -66,7 +69,7 @@ class ForeignSourceTest : public testing::Test {
 TEST_F(ForeignSourceTest, IsNoFileOfTheCandidates) {
   EXPECT_EQ(Of("/candidate/a.py"), "");
   EXPECT_EQ(Of("/candidate/folder/a.py", "a.py"), "");
-  EXPECT_EQ(ForeignSource({"another"}, scratch_.path(), own_), "");
+  EXPECT_EQ(OfHash("another"), "");
 }
 
 TEST_F(ForeignSourceTest, IsAFileThatAnotherCompilerWroteWhereverItIs) {
@@ -84,8 +87,7 @@ TEST_F(ForeignSourceTest, IsWhatSaysNothingOfItsSource) {
   Of("/candidate/a.py");
   Write(".triton/KEY/gate.ttir", "module {}");
   const std::string cubin = ReadFile(scratch_.path() / ".triton/KEY/gate.cubin").value();
-  EXPECT_THAT(ForeignSource({meter::CubinHash(cubin)}, scratch_.path(), own_),
-              HasSubstr("does not say which source"));
+  EXPECT_THAT(OfHash(meter::CubinHash(cubin)), HasSubstr("does not say which source"));
 }
 
 TEST_F(ForeignSourceTest, IsNotAKernelOfTheCandidatesThatInductorCopied) {

@@ -22,11 +22,6 @@ bool IsPoison(device::Arena& out, const device::TensorPlace& place, uint64_t ele
                      [](std::byte b) { return b == std::byte{device::kPoisonByte}; });
 }
 
-// Whether no honest value looks like poison.
-bool PoisonTells(const Tensor& tensor) {
-  return IsFloat(tensor.dtype) && DTypeBytes(tensor.dtype) > 1;
-}
-
 }  // namespace
 
 std::byte* ElementAt(device::Arena& out, const device::TensorPlace& place, uint64_t element) {
@@ -51,7 +46,7 @@ std::string OutputWatch::WrittenAhead(device::Arena& out) {
 std::string OutputWatch::Unwritten(device::Arena& out) {
   for (const device::TensorPlace& place : out.layout().places) {
     const auto elements = static_cast<uint64_t>(place.tensor.Elements());
-    if (elements == 0 || !PoisonTells(place.tensor)) continue;
+    if (elements == 0 || !device::PoisonTells(place.tensor)) continue;
     for (int i = 0; i < kProbes; ++i) {
       const uint64_t element = i == 0 ? elements - 1 : random_.Below(elements);
       if (!IsPoison(out, place, element)) continue;

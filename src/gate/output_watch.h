@@ -24,8 +24,8 @@ class OutputWatch {
   // Names an output that holds anything but poison, at two secret places of each; empty where none
   // does. Tensors that are updated in place hold values already.
   std::string WrittenAhead(device::Arena& out);
-  // Names an output that holds poison still, at 64 secret places of each and at its end. Integers
-  // and single bytes do not count: -1 is a likely index, and every code of a byte a value.
+  // Names an output that holds poison still, at 64 secret places of each and at its end, where
+  // poison tells (device/arena.h).
   std::string Unwritten(device::Arena& out);
   // Remembers what the outputs hold now. Requires: whoever writes to them is held.
   Result<void> Keep(device::Arena& out);

@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "base/files.h"
 #include "gate/ghost.h"
 #include "gate/kernel_source.h"
 #include "gate/recompile.h"
-#include "gate/scratch_files.h"
-#include "meter/cubin.h"
 
 namespace roofmark::gate {
 namespace {
@@ -27,14 +24,11 @@ void Note(const std::string& text, std::string* level) {
 
 }  // namespace
 
-Result<std::string> UnexplainedCode(const std::vector<std::string>& ran, const fs::path& scratch) {
+std::string UnexplainedCode(const std::vector<std::string>& ran,
+                            const std::vector<CachedCode>& cached) {
   std::set<std::string> left(ran.begin(), ran.end());
-  for (const fs::path& file : ScratchFiles(scratch, ".cubin")) {
-    if (left.empty()) break;
-    const Result<std::string> cubin = ReadFile(file);
-    if (cubin) left.erase(meter::CubinHash(*cubin));
-  }
-  if (left.empty()) return std::string();
+  for (const CachedCode& code : cached) left.erase(code.hash);
+  if (left.empty()) return "";
   constexpr size_t kShown = 12;
   return fmt::format(
       "{} of {} code objects that ran by the language's launcher are not what its compiler wrote "
@@ -48,8 +42,8 @@ std::string Unwitnessed(Lane lane, const Timing& timing) {
   if (!CompilesByTriton(lane) || !own || !timing.dsl_code.empty()) return "";
   return fmt::format(
       "no kernel came through the compiler of lane {}: what computes is an extension beside it, "
-      "for "
-      "which neither a ghost replay nor compiling again can speak. Judge it in lane torch (lane = "
+      "for which neither a ghost replay nor compiling again can speak. Judge it in lane torch "
+      "(lane = "
       "\"torch\" in candidate.toml), or its CUDA code in lane cuda",
       LaneName(lane));
 }
@@ -61,10 +55,10 @@ Result<void> AskWitnesses(Session& session, Contestant& contestant, const JudgeO
                      timing->unsynchronised.empty();
   if (!asked) return {};
   if (UsesTriton(contestant.candidate().lane)) {
-    timing->refuted = TRY(UnexplainedCode(timing->dsl_code, contestant.scratch()));
+    const std::vector<CachedCode> cached = FindCachedCode(timing->dsl_code, contestant.scratch());
+    timing->refuted = UnexplainedCode(timing->dsl_code, cached);
     if (timing->refuted.empty()) {
-      timing->refuted =
-          ForeignSource(timing->dsl_code, contestant.scratch(), contestant.own_source());
+      timing->refuted = ForeignSource(cached, contestant.scratch(), contestant.own_source());
     }
     if (timing->refuted.empty()) {
       timing->refuted = Unwitnessed(contestant.candidate().lane, *timing);

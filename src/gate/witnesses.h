@@ -4,11 +4,11 @@
 // without its kernels?
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "gate/cached_code.h"
 #include "gate/contestant.h"
 #include "gate/judge.h"
 #include "gate/session.h"
@@ -16,10 +16,10 @@
 
 namespace roofmark::gate {
 
-// Of the hashes of code objects that ran as the language's, how many no cubin below the worker's
-// scratch folder has, in words; empty when all are there.
-Result<std::string> UnexplainedCode(const std::vector<std::string>& ran,
-                                    const std::filesystem::path& scratch);
+// Of the hashes of code objects that ran as the language's, how many are not among what its
+// compiler left in the worker's scratch folder, in words; empty when all are there.
+std::string UnexplainedCode(const std::vector<std::string>& ran,
+                            const std::vector<CachedCode>& cached);
 
 // Why no witness can speak for a candidate of a lane that Triton compiles: code of its own ran, and
 // none of it was Triton's. Empty where one can, or where nothing is claimed.

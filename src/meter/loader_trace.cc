@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+
+#include "base/memory_maps.h"
+#include "base/text.h"
 
 namespace roofmark::meter {
 namespace {
@@ -35,29 +37,28 @@ bool StartsWithAny(std::string_view text, const auto& starts) {
                              [text](std::string_view start) { return text.starts_with(start); });
 }
 
-// The mappings of this process, as text: "begin-end flags offset device inode  path".
+// The mappings of this process, as text.
 std::string ReadMaps() {
   std::ostringstream text;
   text << std::ifstream("/proc/self/maps").rdbuf();
   return std::move(text).str();
 }
 
-std::string FileAt(const void* address, std::string_view maps) {
-  const auto at = reinterpret_cast<uintptr_t>(address);
-  while (!maps.empty()) {
-    const std::string_view line = maps.substr(0, maps.find('\n'));
-    maps.remove_prefix(std::min(maps.size(), line.size() + 1));
-    uintptr_t begin = 0;
-    uintptr_t end = 0;
-    const char* const last = line.data() + line.size();
-    const auto first = std::from_chars(line.data(), last, begin, 16);
-    if (first.ec != std::errc() || first.ptr == last) continue;
-    if (std::from_chars(first.ptr + 1, last, end, 16).ec != std::errc()) continue;
-    if (at < begin || at >= end) continue;
-    const size_t path = line.find('/');
-    return path == std::string_view::npos ? std::string() : std::string(line.substr(path));
+// Into the text.
+std::vector<MappedRange> RangesIn(std::string_view maps) {
+  std::vector<MappedRange> ranges;
+  for (const std::string_view line : Split(maps, '\n')) {
+    if (const auto range = ParseMapsLine(line)) ranges.push_back(*range);
   }
-  return {};
+  return ranges;
+}
+
+std::string FileAt(const void* address, const std::vector<MappedRange>& ranges) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const auto found = std::ranges::find_if(
+      ranges, [at](const MappedRange& range) { return range.begin <= at && at < range.end; });
+  const bool is_file = found != ranges.end() && found->path.starts_with('/');
+  return is_file ? std::string(found->path) : std::string();
 }
 
 // Calls `each` with what is known of each frame of this stack, nearest first, until it says false.
@@ -98,17 +99,19 @@ bool IsPlumbing(std::string_view path) {
 }
 
 std::string MappedFile(const void* address) {
-  return FileAt(address, ReadMaps());
+  const std::string maps = ReadMaps();
+  return FileAt(address, RangesIn(maps));
 }
 
 std::vector<std::string> CallingObjects(size_t limit) {
   const void* const own = OwnBase();
   const std::string maps = ReadMaps();
+  const std::vector<MappedRange> ranges = RangesIn(maps);
   std::error_code ignored;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
   std::vector<std::string> objects;
   WalkStack([&](const Dl_info& info, const void* inside) {
-    std::string path = FileAt(inside, maps);
+    std::string path = FileAt(inside, ranges);
     const bool is_program = path.empty() || path == program;
     if (is_program) path = info.dli_fname;
     // A C library may be called libc.so.6 and be a link to libc-2.31.so.

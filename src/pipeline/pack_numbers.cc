@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/check.h"
 #include "pipeline/pack_numbers_internal.h"
 
@@ -18,9 +19,6 @@ constexpr size_t kTellingDecimal = 3;
 constexpr size_t kTellingSignificant = 2;  // "10.0" is in every text
 constexpr double kRounding = 1e-12;        // of figures that were computed
 
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool IsWordChar(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }

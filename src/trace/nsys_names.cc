@@ -5,12 +5,10 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace roofmark::trace {
 namespace {
-
-bool IsDigit(char byte) {
-  return byte >= '0' && byte <= '9';
-}
 
 // Types that nsys writes in front of constants, and what demanglers write behind them instead.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kCasts = {{

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "trace/string_table.h"
 
 namespace roofmark::trace {
@@ -18,10 +19,6 @@ std::string_view Unquoted(std::string_view text) {
   while (!text.empty() && drop(text.back())) text.remove_suffix(1);
   while (!text.empty() && drop(text.front())) text.remove_prefix(1);
   return text;
-}
-
-bool IsDigit(char byte) {
-  return byte >= '0' && byte <= '9';
 }
 
 // 999999999999999999 fits with a digit to spare.

@@ -6,14 +6,11 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace roofmark::trace {
 namespace {
-
-bool IsDigit(char byte) {
-  return byte >= '0' && byte <= '9';
-}
 
 // The last <length><name> of a mangled name's path, such as "_ZN5aiter4nameIDF16bE".
 std::string LastOfMangled(std::string_view name) {

@@ -18,6 +18,7 @@
 #include <tuple>
 
 #include "base/files.h"
+#include "base/memory_maps.h"
 #include "base/owned.h"
 #include "base/text.h"
 #include "worker/own_files.h"
@@ -38,20 +39,14 @@ struct Mapping {
   FileIdentity identity;
 };
 
-// "7f12-7f34 r-xp 00000000 08:01 123   /usr/lib/libc.so.6"
+// Nothing for what is not executable.
 std::optional<Mapping> ParseMapping(std::string_view line) {
-  const std::vector<std::string_view> words = Split(line, ' ');
-  if (words.size() < 5 || words[1].size() < 3 || words[1][2] != 'x') return std::nullopt;
-  Mapping mapping;
-  const std::string range(words[0]);
-  char* rest = nullptr;
-  mapping.begin = std::strtoull(range.c_str(), &rest, 16);
-  if (*rest != '-') return std::nullopt;
-  mapping.end = std::strtoull(rest + 1, nullptr, 16);
-  const size_t path = line.find_first_of("/[");
-  mapping.path = path == line.npos ? kAnonymousCode : std::string(line.substr(path));
-  mapping.identity = IdentityIn(line);
-  return mapping;
+  const std::optional<MappedRange> range = ParseMapsLine(line);
+  if (!range || range->permissions[2] != 'x') return std::nullopt;
+  return Mapping{.begin = range->begin,
+                 .end = range->end,
+                 .path = range->path.empty() ? kAnonymousCode : std::string(range->path),
+                 .identity = IdentityIn(*range)};
 }
 
 // Paths as the process itself sees them: in a chroot its new root is a folder below this one's.
@@ -167,7 +162,7 @@ CpuSampler CpuSampler::Start(pid_t pid) {
 
 void CpuSampler::Gather(const std::string& own_library) {
   const std::vector<Mapping> mappings = ReadMappings(pid_);
-  const FileIdentity own = OwnFileOf(pid_, own_library);
+  const FileIdentity own = IdentityOf(pid_, own_library);
   for (const auto& thread : threads_) {
     for (const uint64_t pointer : thread->Drain()) {
       const auto found = std::ranges::find_if(mappings, [&](const Mapping& mapping) {

@@ -36,9 +36,8 @@ class CpuSampler {
   CpuSampler(CpuSampler&&) noexcept;
   ~CpuSampler();
 
-  // `own_library` is the candidate's shared object as the worker sees it, where no other was noted
-  // as loaded (own_files.h). Code of a Python
-  // candidate runs in the interpreter and in PyTorch, which are framework.
+  // `own_library` is the candidate's shared object as the worker sees it (Worker::loaded). Code of
+  // a Python candidate runs in the interpreter and in PyTorch, which are framework.
   CpuProfile Stop(const std::string& own_library);
   // Takes in what was sampled since, and says how many samples there are outside of the harness:
   // when to stop. 0 for ever where nothing can be sampled.

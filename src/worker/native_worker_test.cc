@@ -8,6 +8,7 @@
 
 #include "base/testing.h"
 #include "worker/bell_page.h"
+#include "worker/own_files.h"
 #include "worker/test_bed.h"
 
 namespace roofmark::worker {
@@ -158,6 +159,15 @@ TEST_F(NativeWorker, RunsACandidateOnWhatIsLent) {
   EXPECT_TRUE(bed.OutIsRight());
   EXPECT_TRUE(bed.out().GuardsIntact().value());
   EXPECT_THAT(bed.worker().level(), HasSubstr("seccomp"));
+}
+
+TEST_F(NativeWorker, KnowsWhichFileItWasToldToLoad) {
+  TestBed bed = Bed("");
+  ASSERT_THAT(bed.Start(), IsOk());
+  const std::string loaded = bed.worker().loaded();
+  EXPECT_THAT(loaded, ::testing::EndsWith("/candidate.so"));
+  EXPECT_NE(IdentityOf(bed.worker().pid(), loaded), "");
+  EXPECT_EQ(IdentityOf(bed.worker().pid(), loaded + ".other"), "");
 }
 
 TEST_F(NativeWorker, TheNumberOfThreadsIsThereBeforeAnyLibraryIsLoaded) {

@@ -6,9 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <map>
-#include <mutex>
-#include <vector>
+#include <cstdint>
+#include <optional>
 
 #include "base/files.h"
 #include "base/owned.h"
@@ -17,58 +16,25 @@
 namespace roofmark::worker {
 namespace {
 
-struct Notes {
-  std::mutex mutex;
-  std::map<pid_t, std::string> paths;
-};
-
-Notes& AllNotes() {
-  static Notes notes;
-  return notes;
-}
-
-std::string NotedPath(pid_t pid) {
-  Notes& notes = AllNotes();
-  const std::scoped_lock lock(notes.mutex);
-  const auto found = notes.paths.find(pid);
-  return found == notes.paths.end() ? std::string() : found->second;
-}
-
 FileIdentity IdentityAt(const void* address) {
-  const std::string begin = fmt::format("{:x}-", reinterpret_cast<uintptr_t>(address));
   const Result<std::string> maps = ReadFile("/proc/self/maps");
   for (const std::string_view line : Split(maps ? std::string_view(*maps) : "", '\n')) {
-    // Addresses are padded with zeros to eight digits.
-    const size_t digits = line.find_first_not_of('0');
-    if (digits != line.npos && line.substr(digits).starts_with(begin)) return IdentityIn(line);
+    const std::optional<MappedRange> range = ParseMapsLine(line);
+    if (range && range->begin == reinterpret_cast<uintptr_t>(address)) return IdentityIn(*range);
   }
   return {};
 }
 
 }  // namespace
 
-FileIdentity IdentityIn(std::string_view maps_line) {
-  const std::vector<std::string_view> words = Split(maps_line, ' ');
-  if (words.size() < 5 || words[4] == "0" || words[4].empty()) return {};
-  return fmt::format("{} {}", words[3], words[4]);
+FileIdentity IdentityIn(const MappedRange& range) {
+  if (range.inode == "0") return {};
+  return fmt::format("{} {}", range.device, range.inode);
 }
 
-void NoteOwnFile(pid_t pid, std::string path) {
-  Notes& notes = AllNotes();
-  const std::scoped_lock lock(notes.mutex);
-  notes.paths[pid] = std::move(path);
-}
-
-void ForgetOwnFile(pid_t pid) {
-  Notes& notes = AllNotes();
-  const std::scoped_lock lock(notes.mutex);
-  notes.paths.erase(pid);
-}
-
-FileIdentity OwnFileOf(pid_t pid, const std::string& otherwise) {
-  const std::string noted = NotedPath(pid);
-  const std::string path = fmt::format("/proc/{}/root{}", pid, noted.empty() ? otherwise : noted);
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+FileIdentity IdentityOf(pid_t pid, const std::string& path) {
+  const std::string here = fmt::format("/proc/{}/root{}", pid, path);
+  const Fd file(::open(here.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return {};
   const auto bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);

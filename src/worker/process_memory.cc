@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/memory_maps.h"
 #include "base/text.h"
 
 namespace roofmark::worker {
@@ -59,20 +60,15 @@ int64_t ResidentSharedBytes(pid_t pid) {
   return 0;
 }
 
-// Of maps, "begin-end perms offset device inode path" (proc(5)): what is mapped of each piece, by
-// its inode. Shared memory without a file is a file of the kernel's own.
+// What is mapped of each piece, by its inode. Shared memory without a file is a file of the
+// kernel's own.
 void AddShared(pid_t pid, std::map<std::string, int64_t>* pieces) {
   const auto maps = ReadFile(fmt::format("/proc/{}/maps", pid));
   for (const std::string_view line : Split(maps ? std::string_view(*maps) : "", '\n')) {
-    if (!line.ends_with(" /dev/zero (deleted)")) continue;
-    const size_t dash = line.find('-');
-    const size_t blank = line.find(' ');
-    if (dash >= blank) continue;
-    const auto begin = std::stoull(std::string(line.substr(0, dash)), nullptr, 16);
-    const auto end = std::stoull(std::string(line.substr(dash + 1, blank)), nullptr, 16);
-    const std::vector<std::string_view> words = Split(line, ' ');
-    int64_t& bytes = (*pieces)[std::string(words[4])];
-    bytes = std::max(bytes, static_cast<int64_t>(end - begin));
+    const std::optional<MappedRange> range = ParseMapsLine(line);
+    if (!range || range->path != "/dev/zero (deleted)") continue;
+    int64_t& bytes = (*pieces)[std::string(range->inode)];
+    bytes = std::max(bytes, static_cast<int64_t>(range->end - range->begin));
   }
 }
 

@@ -15,7 +15,6 @@
 #include "worker/cuda_files.h"
 #include "worker/file_tree.h"
 #include "worker/folder_watch.h"
-#include "worker/own_files.h"
 #include "worker/process_memory.h"
 #include "worker/python_files.h"
 #include "worker/sandbox.h"
@@ -83,9 +82,6 @@ class SandboxedWorker final : public Worker {
         memory_bytes_(memory_bytes),
         scratch_(std::move(scratch)),
         kills_before_(OutOfMemoryKills()) {}
-  ~SandboxedWorker() override { ForgetOwnFile(sandbox_->pid()); }
-  SandboxedWorker(const SandboxedWorker&) = delete;
-  SandboxedWorker& operator=(const SandboxedWorker&) = delete;
 
   Result<void> Send(const Json& request, std::span<const int> fds) override {
     request_ = request;
@@ -96,7 +92,7 @@ class SandboxedWorker final : public Worker {
     Json sent = request;
     if (const Json* const path = request.Find("path"); path != nullptr && path->is_string()) {
       const std::string inside = sandbox_->InsidePath(path->as_string());
-      if (Verb() == "load") NoteOwnFile(sandbox_->pid(), inside);
+      if (Verb() == "load") loaded_ = inside;
       sent.Set("path", inside);
     }
     (void)sandbox_->channel().Send(sent, fds, After(kSendTimeoutS));
@@ -137,6 +133,7 @@ class SandboxedWorker final : public Worker {
 
   bool alive() const override { return !sandbox_->Exited(); }
   pid_t pid() const override { return sandbox_->pid(); }
+  std::string loaded() const override { return loaded_; }
   std::optional<int64_t> AddressOf(std::string_view arena) const override {
     return book_.AddressOf(arena);
   }
@@ -239,6 +236,7 @@ class SandboxedWorker final : public Worker {
   Json request_ = Json::MakeObject();
   Json versions_ = Json::MakeObject();
   bool spoke_first_ = false;
+  std::string loaded_;
   bool untouched_ = true;  // it was asked for nothing yet that runs code of others
 };
 

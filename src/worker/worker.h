@@ -12,9 +12,8 @@
 //   unmap  {arena}
 //   load   {path, lane, entry, contract: {inputs, outputs, axes, attributes: [names]}}; a reference
 //          is loaded with {path} alone
-//   require  as load, before it          Python candidates: whether the lane's compiler is here;
-//   only
-//                                    here may a worker say unsupported
+//   require  as load, before it          Python candidates: whether the lane's compiler is here.
+//                                    Only here may a worker say unsupported
 //   check  {path, lane, entry, contract, precompile: bool}    Python candidates: what their text
 //                                    tells, without running it (roofmark_static.py)
 //                                    -> {"text", "kernels", "installed", "compiler", "precompiled"}
@@ -105,6 +104,8 @@ class Worker {
   virtual Result<Answer<Json>> Receive(double timeout_s) = 0;
   virtual bool alive() const = 0;
   virtual pid_t pid() const = 0;
+  // The file that it was told to load, as it sees it itself; empty before that.
+  virtual std::string loaded() const { return {}; }
   // Where it says that it has mapped an arena; nothing where it has none of this name.
   virtual std::optional<int64_t> AddressOf(std::string_view /*arena*/) const {
     return std::nullopt;
